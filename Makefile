@@ -1,0 +1,50 @@
+# Needs Python 3.11+ and make; everything else is installed into .venv from .ci/requirements.txt.
+# PYTHON=python3.12 make test     another interpreter
+# CI=true make test               tests the built wheel, and a missing program is a failure
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types check bench dev pins clean
+
+demo: $(STAMP)
+	@$(BIN)/python -m docs.examples.demo
+
+test: lint types pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+pytest: $(STAMP)
+ifdef CI
+	$(BIN)/pip install --quiet --no-deps --force-reinstall .
+endif
+	$(BIN)/pytest
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.benchmarks
+
+dev: $(STAMP)
+
+$(STAMP): .ci/requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "hedgerow needs Python 3.11 or newer; this is %s. Write PYTHON=python3.12 make ..." % sys.version.split()[0])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Rewrites the pins: lower bounds live in pyproject.toml, exact versions with hashes in .ci/requirements.txt.
+pins: $(STAMP)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 \
+	  --all-extras --group dev pyproject.toml --output-file .ci/requirements.txt
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -24,7 +24,7 @@ types: $(STAMP)
 
 pytest: $(STAMP)
 ifdef CI
-	$(BIN)/pip install --quiet --no-deps --force-reinstall .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 endif
 	$(BIN)/pytest
 

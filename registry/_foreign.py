@@ -7,9 +7,7 @@ opens one (`open_foreign`), and only to fence what is inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NoReturn, TypeVar, cast, final, overload
-
-from typing_extensions import Self
+from typing import Generic, NoReturn, Self, TypeVar, cast, final, overload
 
 from registry.errors import ForeignError, ForeignFunctionError
 
@@ -56,6 +54,10 @@ class Foreign(Generic[T_co]):
 
     # -- the exits -------------------------------------------------------------------------------------------------
 
+    @overload
+    def map(self, function: Callable[[T_co], Foreign[U]]) -> Foreign[U]: ...
+    @overload
+    def map(self, function: Callable[[T_co], U]) -> Foreign[U]: ...
     def map(self, function: Callable[[T_co], U | Foreign[U]]) -> Foreign[U]:
         """Apply a function; the result stays foreign. A foreign result is not nested: the origins join.
 
@@ -131,7 +133,8 @@ class Foreign(Generic[T_co]):
 # -- what it refuses to be -----------------------------------------------------------------------------------------
 
 CHANGE = "Use .map(fn) for a new one."
-# What Python would call on a value, how a person names that, and what to write instead.
+# What Python would call on a value, how a person names that, and what to write instead. Not here are `__await__` and
+# `__call__`: to have them is to look awaitable and callable to code that asks, and Python refuses both without them.
 REFUSED: Mapping[str, tuple[str, str]] = {
     "__str__": ("str() of a foreign value", WAYS_OUT),
     "__format__": ("formatting a foreign value", WAYS_OUT),
@@ -144,13 +147,9 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "__round__": ("rounding a foreign value", "Use .measure(round)."),
     "__len__": ("len() of a foreign value", "Use .measure(len)."),
     "__iter__": ("iterating over a foreign value", "Use .map(fn) with a function over the whole."),
-    "__next__": ("iterating over a foreign value", "Use .map(fn) with a function over the whole."),
     "__reversed__": ("reversing a foreign value", "Use .map(fn) with a function over the whole."),
     "__contains__": ("'in' on a foreign value", "Use .measure(lambda value: ... in value)."),
     "__getitem__": ("indexing a foreign value", "Use .map(lambda value: value[...])."),
-    "__call__": ("calling a foreign value", "Use .map(lambda value: value(...))."),
-    "__await__": ("awaiting a foreign value", "Await first, and wrap what comes of it."),
-    "__enter__": ("'with' on a foreign value", WAYS_OUT),
     "__add__": ("adding to a foreign value", WAYS_OUT),
     "__radd__": ("adding a foreign value", WAYS_OUT),
     "__mul__": ("multiplying a foreign value", WAYS_OUT),
@@ -178,13 +177,13 @@ REFUSED: Mapping[str, tuple[str, str]] = {
 
 
 def refusal(what: str, instead: str) -> Callable[..., NoReturn]:
-    def refuse(*args: object, **kwargs: object) -> NoReturn:
+    def refuse(*_: object, **__: object) -> NoReturn:
         raise ForeignError(f"Foreign: {what} is refused, because somebody else chose its bytes. {instead}")
 
     return refuse
 
 
-def unknown_attribute(self: object, name: str) -> NoReturn:
+def unknown_attribute(_: object, name: str) -> NoReturn:
     raise AttributeError(
         f"Foreign: there is no attribute {name!r}, and a foreign value shows nothing of what is inside. {WAYS_OUT}"
     )

@@ -60,7 +60,7 @@ class Media:
 Part: TypeAlias = "str | Foreign[str] | Media | Foreign[Media]"
 # Wider than `JsonValue` on purpose, whose containers are invariant: a `dict[str, int]` is JSON too. What is inside is
 # checked when the reply is built.
-OwnData: TypeAlias = "Mapping[str, object] | Sequence[object] | str | int | float | bool | None | BaseModel"
+OwnData: TypeAlias = "Mapping[str, object] | Sequence[object] | str | int | float | bool | BaseModel | None"
 
 
 @final
@@ -137,15 +137,11 @@ def refuse(code: str, sentence: str) -> OwnReply:
         ReplyError: the code is one of ours or is not of that form, or the sentence is blank.
     """
     if not isinstance(cast("object", code), str) or not CODE.match(code):
-        raise ReplyError(
-            f"refuse: code is {shown(code)}. Write 1 to 64 of a-z, 0-9 and _, beginning with a letter."
-        )
+        raise ReplyError(f"refuse: code is {shown(code)}. Write 1 to 64 of a-z, 0-9 and _, beginning with a letter.")
     if code in RESERVED_CODES:
         raise ReplyError(f"refuse: code {code!r} is one that the dispatcher gives. Write one of your own.")
     if not isinstance(cast("object", sentence), str) or not sentence.strip():
-        raise ReplyError(
-            f"refuse: the sentence for code {code!r} is blank. Say why, and what to ask instead."
-        )
+        raise ReplyError(f"refuse: the sentence for code {code!r} is blank. Say why, and what to ask instead.")
     return Reply(parts=(), data=None, has_data=False, refusal=Refusal(code=code, sentence=sentence))
 
 
@@ -175,9 +171,7 @@ def json_data(value: object, depth: int = 0) -> JsonValue:
         return int.__index__(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ReplyError(
-                "reply: data holds a number that JSON does not have (nan or infinite). Write None."
-            )
+            raise ReplyError("reply: data holds a number that JSON does not have (nan or infinite). Write None.")
         return float.__float__(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
@@ -188,9 +182,7 @@ def json_data(value: object, depth: int = 0) -> JsonValue:
         raise ReplyError(
             "reply: data holds a Foreign inside. Make the whole of it one: Foreign.join(...) or .map(...)."
         )
-    raise ReplyError(
-        f"reply: data holds a {class_name(value)}. Write JSON: str, int, float, bool, None, list, dict."
-    )
+    raise ReplyError(f"reply: data holds a {class_name(value)}. Write JSON: str, int, float, bool, None, list, dict.")
 
 
 def json_key(key: object) -> str:

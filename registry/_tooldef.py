@@ -52,9 +52,7 @@ class ToolDef(Generic[InputT, DeclaredT]):
     """For the model that chooses a tool; `Foreign` when a third party wrote it."""
     input: type[InputT]
     """The class of its arguments."""
-    handler: (
-        Callable[[InputT], str | Reply[DeclaredT]] | Callable[[InputT], Awaitable[str | Reply[DeclaredT]]]
-    )
+    handler: Callable[[InputT], str | Reply[DeclaredT]] | Callable[[InputT], Awaitable[str | Reply[DeclaredT]]]
     """What answers: a function, a coroutine function, a bound method, a partial or a callable object."""
     untrusted_output: DeclaredT | Callable[[InputT], str]
     """Who chose the bytes that the handler returns: `False` (this program alone), or an origin, which is a string or a
@@ -87,9 +85,7 @@ AnyTool: TypeAlias = "ToolDef[Any, Any]"
 def check_name(name: object) -> None:
     if isinstance(name, str) and NAME.match(name):
         return
-    raise DeclarationError(
-        f"Tool {shown(name)}: name is not usable. Write 1 to 64 of A-Z, a-z, 0-9, '_' and '-'."
-    )
+    raise DeclarationError(f"Tool {shown(name)}: name is not usable. Write 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.")
 
 
 def check_description(tool: str, description: object) -> None:
@@ -104,9 +100,7 @@ def check_description(tool: str, description: object) -> None:
 def check_input(tool: str, model: object) -> None:
     if not (isinstance(model, type) and issubclass(model, ToolInput)):
         got = f"the class {model.__name__!r}" if isinstance(model, type) else shown(model)  # pyright: ignore[reportUnknownMemberType]
-        raise DeclarationError(
-            f"Tool {tool!r}: input is {got}. Write a class that derives from registry.ToolInput."
-        )
+        raise DeclarationError(f"Tool {tool!r}: input is {got}. Write a class that derives from registry.ToolInput.")
     for name in open_objects(tool, model):
         raise DeclarationError(
             f"Tool {tool!r}: input holds {name!r}, which accepts unknown fields. Derive it from registry.ToolInput, or set "
@@ -136,9 +130,7 @@ def check_rest(tool: str, scope: object, effect: object, dispatches: object) -> 
             f"Tool {tool!r}: scope is {shown(scope)}. Write the name of the grant a caller needs, or leave it out."
         )
     if effect not in get_args(Effect):
-        raise DeclarationError(
-            f"Tool {tool!r}: effect is {shown(effect)}. Write 'read', 'write' or 'destroy'."
-        )
+        raise DeclarationError(f"Tool {tool!r}: effect is {shown(effect)}. Write 'read', 'write' or 'destroy'.")
     names = cast("frozenset[object]", dispatches)
     if not isinstance(dispatches, frozenset) or not all(isinstance(name, str) for name in names):
         raise DeclarationError(

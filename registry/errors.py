@@ -83,6 +83,12 @@ class ToolFailed(HedgerowError):
     """
 
     def __init__(self, words: str, detail: Foreign[str] | None = None) -> None:
+        if not isinstance(words, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # past the type checker
+            raise ReplyError(
+                "ToolFailed: words must be a str of ours. Give text of the other side as detail=Foreign(...)."
+            )
+        if detail is not None and not hasattr(type(detail), "for_program"):
+            raise ReplyError("ToolFailed: detail must be a Foreign, since it is what the other side said.")
         super().__init__(words)
         self.words = words
         self.detail = detail

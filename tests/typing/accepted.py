@@ -65,7 +65,7 @@ class Handlers:
         return request.url
 
 
-class Callable_:
+class CallableNow:
     def __call__(self, request: Page) -> str:
         return request.url
 
@@ -95,13 +95,9 @@ ToolDef(name="a", description="d", input=Page, handler=either, untrusted_output=
 ToolDef(name="a", description="d", input=Page, handler=mixed, untrusted_output="web")
 ToolDef(name="a", description="d", input=Page, handler=mixed, untrusted_output=origin)
 ToolDef(name="a", description="d", input=Page, handler=mixed, untrusted_output=lambda request: request.url)
-ToolDef(
-    name="a", description="d", input=Page, handler=mixed_later, untrusted_output=lambda request: request.url
-)
+ToolDef(name="a", description="d", input=Page, handler=mixed_later, untrusted_output=lambda request: request.url)
 ToolDef(name="a", description="d", input=Page, handler=text, untrusted_output=lambda request: request.url)
-ToolDef(
-    name="a", description="d", input=Page, handler=text_later, untrusted_output=lambda request: request.url
-)
+ToolDef(name="a", description="d", input=Page, handler=text_later, untrusted_output=lambda request: request.url)
 ToolDef(name="a", description="d", input=Page, handler=own, untrusted_output=lambda request: request.url)
 ToolDef(name="a", description="d", input=Page, handler=either_mixed, untrusted_output="web")
 
@@ -110,7 +106,7 @@ ToolDef(name="a", description="d", input=Page, handler=handlers.read, untrusted_
 ToolDef(name="a", description="d", input=Page, handler=handlers.count, untrusted_output=False)
 ToolDef(name="a", description="d", input=Page, handler=partial(with_prefix, "x"), untrusted_output=False)
 ToolDef(name="a", description="d", input=Page, handler=partial(with_prefix, "x"), untrusted_output="web")
-ToolDef(name="a", description="d", input=Page, handler=Callable_(), untrusted_output=False)
+ToolDef(name="a", description="d", input=Page, handler=CallableNow(), untrusted_output=False)
 ToolDef(name="a", description="d", input=Page, handler=CallableLater(), untrusted_output=False)
 ToolDef(name="a", description="d", input=Page, handler=CallableLater(), untrusted_output="web")
 ToolDef(name="a", description="d", input=Page, handler=lambda request: request.url, untrusted_output=False)

@@ -1,0 +1,203 @@
+"""From what a handler returned to what may be shown: own words bare, everything else fenced.
+
+The declaration and the origins of the arguments decide; nothing that the handler returns can decide against them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast, final
+
+from pydantic import JsonValue
+
+from registry._fence import FenceKey, Segment, as_text, compose, holds_block, is_block, media_lines
+from registry._foreign import Foreign, join_origins, open_foreign, origins_of, under
+from registry._outcome import MediaPart
+from registry._reply import Media, MixedReply, Part, Reply
+
+__all__ = ["Answer", "Unshowable", "failure_text", "refusal_text", "render", "settle"]
+
+Declared: TypeAlias = "str | Literal[False]"
+Origins: TypeAlias = "tuple[str, ...]"
+
+
+@final
+class Unshowable(Exception):
+    """The answer cannot be shown; `code` is the refusal that says why."""
+
+    def __init__(self, code: Literal["undeclared_foreign", "double_fence", "result_too_large"]) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answer:
+    """An answer that is ready to be shown."""
+
+    text: str
+    data: JsonValue | Foreign[JsonValue]
+    origins: Origins
+    media: tuple[MediaPart, ...]
+    media_bytes: int
+
+
+# -- first step: say of each part who chose it ---------------------------------------------------------------------
+
+
+def settle(returned: object, declared: Declared, argument_origins: Origins, key: FenceKey) -> MixedReply:
+    """Turn what a handler returned into a reply in which every foreign part carries its origins.
+
+    Raises:
+        Unshowable: a foreign part under `False`, or a block of ours in own words.
+    """
+    if isinstance(returned, Reply):
+        return settled_reply(cast("MixedReply", returned), declared, argument_origins, key)
+    if isinstance(returned, Foreign | Media):
+        # Possible only past the type checker: a part that is not in a reply.
+        bare: MixedReply = Reply(parts=(cast("Part", returned),), data=None, has_data=False)
+        return settled_reply(bare, declared, argument_origins, key)
+    if holds_foreign(returned) and declared is False:
+        raise Unshowable("undeclared_foreign")
+    text = as_text(opened(returned))
+    if is_block(text, key=key) or (declared is False and holds_block(text, key=key)):
+        raise Unshowable("double_fence")
+    origins = join_origins(() if declared is False else (declared,), argument_origins)
+    if not origins:
+        return Reply(parts=(text,), data=None, has_data=False)
+    # The structured half of a bare string is the string, for programs that read it by a reference.
+    return Reply(parts=(under(text, origins),), data=under(cast("JsonValue", text), origins), has_data=False)
+
+
+def settled_reply(reply: MixedReply, declared: Declared, argument_origins: Origins, key: FenceKey) -> MixedReply:
+    if declared is False and any(isinstance(item, Foreign) for item in (*reply.parts, reply.data)):
+        raise Unshowable("undeclared_foreign")
+    if any(isinstance(part, str) and holds_block(part, key=key) for part in reply.parts):
+        raise Unshowable("double_fence")
+
+    def settled(item: Any) -> Any:
+        if isinstance(item, Foreign):
+            said = origins_of(cast("Foreign[object]", item))
+            return under(open_foreign(item), join_origins(said or (cast("str", declared),), argument_origins))
+        return under(item, argument_origins) if argument_origins else item
+
+    data = settled(reply.data) if reply.has_data else None
+    return Reply(parts=tuple(map(settled, reply.parts)), data=data, has_data=reply.has_data, refusal=reply.refusal)
+
+
+def holds_foreign(value: object) -> bool:
+    """Say whether a value that came as `Any` holds a `Foreign`, in a list or a dict too."""
+    if isinstance(value, Foreign):
+        return True
+    if isinstance(value, dict):
+        return any(map(holds_foreign, cast("dict[object, object]", value).values()))
+    return isinstance(value, list | tuple | set | frozenset) and any(map(holds_foreign, cast("list[object]", value)))
+
+
+def opened(value: object) -> object:
+    """Return a value with every `Foreign` in it opened; only for text that is fenced whole."""
+    if isinstance(value, Foreign):
+        return opened(open_foreign(cast("Foreign[object]", value)))
+    if isinstance(value, dict):
+        return {key: opened(item) for key, item in cast("dict[object, object]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [opened(item) for item in cast("list[object]", value)]
+    return value
+
+
+# -- second step: show it ------------------------------------------------------------------------------------------
+
+
+def render(reply: MixedReply, declared: Declared, key: FenceKey, *, max_chars: int, max_media_bytes: int) -> Answer:
+    """Render a settled reply.
+
+    Raises:
+        Unshowable: the answer is too large. It is refused and never shortened: half an answer is a wrong one.
+    """
+    segments, media = shown_parts(reply.parts, key)
+    media_bytes = sum(len(content_of(part.media).content) for part in media)
+    # Before the fence, too: a block is never shorter than its body, and fencing what is refused anyway costs time.
+    if media_bytes > max_media_bytes or sum(len(segment.text) for segment in segments) > max_chars:
+        raise Unshowable("result_too_large")
+    text = compose(segments, key=key)
+    if len(text) + data_chars(reply) > max_chars:
+        raise Unshowable("result_too_large")
+    foreign = [origins_of(item) for item in (*reply.parts, reply.data) if isinstance(item, Foreign)]
+    origins = join_origins((declared,) if declared and foreign else (), *foreign)
+    return Answer(text=text, data=reply.data, origins=origins, media=tuple(media), media_bytes=media_bytes)
+
+
+def shown_parts(parts: Iterable[Part], key: FenceKey) -> tuple[list[Segment], list[MediaPart]]:
+    """Make one segment for each run of adjacent parts of equal origins, and take the media out."""
+    segments: list[Segment] = []
+    media: list[MediaPart] = []
+    for part in parts:
+        origins = origins_of(cast("Foreign[object]", part)) if isinstance(part, Foreign) else None
+        value: object = open_foreign(cast("Foreign[object]", part)) if isinstance(part, Foreign) else part
+        if isinstance(value, Media):
+            media.append(media_part(value, origins, key))
+            text = f"[media {len(media)}: {value.mime}, {len(value.content)} bytes]"
+        else:
+            text = as_text(opened(value))
+        if origins is None and not text:
+            continue
+        if segments and segments[-1].origins == origins:
+            segments[-1] = Segment(text=f"{segments[-1].text}\n{text}", origins=origins)
+        else:
+            segments.append(Segment(text=text, origins=origins))
+    return segments, media
+
+
+def media_part(media: Media, origins: Origins | None, key: FenceKey) -> MediaPart:
+    if origins is None:
+        return MediaPart(media=media, opening="", closing="", origins=())
+    opening, closing = media_lines(mime=media.mime, content=media.content, origins=origins, key=key)
+    return MediaPart(media=under(media, origins), opening=opening, closing=closing, origins=origins)
+
+
+def content_of(media: Media | Foreign[Media]) -> Media:
+    return open_foreign(media) if isinstance(media, Foreign) else media
+
+
+def data_chars(reply: MixedReply) -> int:
+    """The length of the structured half as JSON, where the handler gave one."""
+    if not reply.has_data:
+        return 0
+    data = open_foreign(reply.data) if isinstance(reply.data, Foreign) else reply.data
+    return len(json.dumps(data, ensure_ascii=False))
+
+
+# -- what is shown instead of an answer ----------------------------------------------------------------------------
+
+
+def refusal_text(code: str, sentence: str, argument_origins: Origins, key: FenceKey) -> str:
+    """Show a refusal. A handler's sentence may echo an argument, so foreign arguments fence it."""
+    if not argument_origins:
+        return compose([Segment(text=f"Refused ({code}): {sentence}", origins=None)], key=key)
+    head = Segment(text=f"Refused ({code}).", origins=None)
+    return compose([head, Segment(text=sentence, origins=argument_origins)], key=key)
+
+
+def failure_text(
+    words: str, detail: Foreign[str] | None, fallback: str, argument_origins: Origins, key: FenceKey
+) -> tuple[str, Origins]:
+    """Show a failure in a handler's own words, and the other side's words about it in a fence.
+
+    Args:
+        words: the handler's sentence.
+        detail: what the other side said, or None.
+        fallback: the origin of a detail that names none.
+        argument_origins: who chose the arguments, which `words` may echo.
+        key: the fence key.
+    """
+    segments = [Segment(text="The tool failed.", origins=None)]
+    origins: Origins = argument_origins
+    if words.strip():
+        segments.append(Segment(text=words, origins=argument_origins or None))
+    if detail is not None:
+        said = join_origins(origins_of(detail) or (fallback,), argument_origins)
+        origins = join_origins(said, argument_origins)
+        segments.append(Segment(text=as_text(opened(detail)), origins=said))
+    return compose(segments, key=key), origins

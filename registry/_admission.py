@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, final
 
 from registry._foreign import shown
@@ -143,19 +143,21 @@ class Gate:
 
 
 @final
-@dataclass(slots=True, eq=False)
 class Slot:
     """A place that was taken, given back when its last holder lets go.
 
     The holders are the handler, the thread that it runs in, and the nested calls that borrow the place. Nested calls that
-    find no free place borrow their parent's, one at a time (`turn`): their parent waits for them, so the bound holds, and
-    each of them has a turn of its own to lend, so nesting cannot deadlock.
+    find no free place borrow their parent's, one at a time: their parent waits for them, so the bound holds, and each of
+    them has a turn of its own to lend, so nesting cannot deadlock.
     """
 
-    give_back: Callable[[], None]
-    turn: Gate = field(default_factory=lambda: Gate(1))
-    _holders: int = 1
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    __slots__ = ("_give_back", "_holders", "_lock", "_turn")
+
+    def __init__(self, give_back: Callable[[], None]) -> None:
+        self._give_back = give_back
+        self._holders = 1
+        self._lock = threading.Lock()
+        self._turn: Gate | None = None  # made when it is first lent, which most places never are
 
     def hold(self) -> None:
         with self._lock:
@@ -166,18 +168,21 @@ class Slot:
             self._holders -= 1
             last = self._holders == 0
         if last:
-            self.give_back()
+            self._give_back()
 
     async def lend(self, wait_s: float) -> Slot | None:
         """Lend this place to a nested call when it is its turn, or None when the time ran out."""
-        if not await self.turn.enter(wait_s):
+        with self._lock:
+            turn = self._turn = self._turn or Gate(1)
+        if not await turn.enter(wait_s):
             return None
         self.hold()
-        return Slot(self._take_back)
 
-    def _take_back(self) -> None:
-        self.turn.leave()
-        self.let_go()
+        def take_back() -> None:
+            turn.leave()
+            self.let_go()
+
+        return Slot(take_back)
 
 
 async def admit(admission: Admission, parent: Slot | None, wait_s: float) -> Slot | None:

@@ -36,6 +36,9 @@ class Call:
     declared: str | Literal[False] | None = None
     loop: asyncio.AbstractEventLoop | None = None
     slot: Slot | None = None
+    settled: asyncio.Future[None] | None = None
+    """Done when the work is, or when the deadline has passed."""
+    started: bool = False
     # Each flag is written by one thread alone; a handler may be in either place, and in both one after the other.
     on_loop: bool = False
     in_thread: bool = False

@@ -160,18 +160,18 @@ class Deployment:
             )
 
     @classmethod
-    def single_user(cls, tools: Registry | Iterable[AnyTool]) -> Deployment:
+    def single_user(cls, tools: Registry | Iterable[AnyTool], *, reply_timeout_s: float = 60) -> Deployment:
         """Deploy for one person on one machine, the posture of a script, a notebook or a desktop agent.
 
-        Every tool is permitted. 8 calls run at once and a ninth waits 5 seconds; an answer may take 60 seconds, 100,000
-        characters and 10 MB of media. Third-party descriptions are quoted. The fence key is random, so blocks verify in
-        this process alone. The audit goes to the logger `hedgerow.audit` at level INFO.
+        Every tool is permitted. 8 calls run at once and a ninth waits 5 seconds (or half of the timeout, if that is less);
+        an answer may take 60 seconds, 100,000 characters and 10 MB of media. Third-party descriptions are quoted. The fence
+        key is random, so blocks verify in this process alone. The audit goes to the logger `hedgerow.audit` at level INFO.
         """
         return cls(
             tools=tools if isinstance(tools, Registry) else Registry(tools),
             permitted=Permitted.every(),
-            admission=Admission(max_concurrent=8, window_s=5),
-            reply_timeout_s=60,
+            admission=Admission(max_concurrent=8, window_s=min(5.0, reply_timeout_s / 2)),
+            reply_timeout_s=reply_timeout_s,
             catalog_prose="quoted",
             fence_key=FenceKey.random(),
             max_result_chars=100_000,

@@ -22,7 +22,7 @@ from registry._outcome import Answered, Failed, Malformed, Outcome, Refused, She
 from registry._render import Unshowable, failure_text, refusal_text, render, settle
 from registry._reply import MixedReply
 from registry._work import abandon, first_of, start
-from registry.errors import ToolFailed
+from registry.errors import ToolCallError, ToolFailed
 
 __all__ = ["Dispatched", "dispatch", "run_registry_tool"]
 
@@ -73,7 +73,7 @@ async def run_registry_tool(
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Dispatched:
     """What a call ended in and, for a nested call, the reply that an answer was rendered from."""
 
@@ -125,13 +125,13 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
 
     work = start(call, tool, request, slot)
     try:
-        await first_of(work, call.remaining_s)
+        await first_of(call, work, call.remaining_s)
     except asyncio.CancelledError:
         abandon(call, work, tool)
         raise
     if not work.done():
         abandon(call, work, tool)
-        return Dispatched(outcome=TimedOut(text=STOPPED if tool.effect == "read" else RUNS_ON))
+        return timed_out(stopped=tool.effect == "read")
     if work.cancelled():  # by the handler itself, or by the end of its loop
         return crashed(call, asyncio.CancelledError())
     ended = work.result()
@@ -181,6 +181,10 @@ def refused(call: Call, code: str) -> Dispatched:
 def crashed(call: Call, error: BaseException | None) -> Dispatched:
     """Fail. Of an exception only the class leaves, and what a `ToolFailed` says for the purpose; its text goes to the log."""
     name = call.tool.name if call.tool is not None else "?"
+    if isinstance(error, ToolCallError) and isinstance(error.outcome, TimedOut):
+        # The nested call has the same deadline, so which of the two timers fires first is chance. A nested write that may
+        # still be running must not be reported as a failure, which invites a repeat.
+        return timed_out(stopped=error.outcome.text == STOPPED and call.tool is not None and call.tool.effect == "read")
     log.error("Tool %r failed.", name, exc_info=error)
     if not isinstance(error, ToolFailed):
         return failed(call, f"It raised {class_name(error)}; what that says is in the log of the process.")
@@ -188,6 +192,10 @@ def crashed(call: Call, error: BaseException | None) -> Dispatched:
         error.words, error.detail, call.declared or f"tool:{name}", call.argument_origins, call.deployment.fence_key
     )
     return Dispatched(outcome=Failed(text=text, origins=origins))
+
+
+def timed_out(*, stopped: bool) -> Dispatched:
+    return Dispatched(outcome=TimedOut(text=STOPPED if stopped else RUNS_ON))
 
 
 def failed(call: Call, words: str) -> Dispatched:

@@ -219,6 +219,8 @@ def origins_of(foreign: Foreign[object]) -> Origins:
 
 def join_origins(*groups: Iterable[str]) -> Origins:
     """Join origins in the order given, each once."""
+    if not any(groups):
+        return ()
     return tuple(dict.fromkeys(origin for group in groups for origin in group))
 
 

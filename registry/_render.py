@@ -33,7 +33,7 @@ class Unshowable(Exception):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Answer:
     """An answer that is ready to be shown."""
 

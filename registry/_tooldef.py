@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from inspect import iscoroutinefunction
 from typing import Any, Generic, Literal, TypeAlias, cast, final, get_args
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError
@@ -63,6 +64,8 @@ class ToolDef(Generic[InputT, DeclaredT]):
     """What a call changes. At the deadline a `read` is stopped; the others run on, since half a write is worse."""
     dispatches: frozenset[str] = frozenset()
     """The names of the tools that the handler calls."""
+    is_async: bool = field(init=False, repr=False)
+    """Whether the handler runs on the event loop; any other runs in a thread. Worked out from the handler."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -71,6 +74,7 @@ class ToolDef(Generic[InputT, DeclaredT]):
         check_handler(self.name, self.handler)
         check_declaration(self.name, self.untrusted_output)
         check_rest(self.name, self.scope, self.effect, self.dispatches)
+        object.__setattr__(self, "is_async", runs_on_loop(self.handler))
 
     @property
     def grant(self) -> str:
@@ -136,6 +140,11 @@ def check_rest(tool: str, scope: object, effect: object, dispatches: object) -> 
         raise DeclarationError(
             f"Tool {tool!r}: dispatches is {shown(names)}. Write a frozenset of the names of the tools it calls."
         )
+
+
+def runs_on_loop(handler: object) -> bool:
+    """Whether a handler is a coroutine function, or an object that is called as one."""
+    return iscoroutinefunction(handler) or iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004
 
 
 def open_objects(tool: str, model: type[ToolInput]) -> Iterator[str]:

@@ -30,7 +30,7 @@ log = logging.getLogger("hedgerow")
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Ended:
     """What a handler ended in: a value, or what it raised."""
 
@@ -50,8 +50,8 @@ def start(call: Call, tool: AnyTool, request: ToolInput, slot: Slot) -> Work:
     """Start a handler in a task of its own, which owns the place: a caller that leaves must not free it."""
     call.loop = asyncio.get_running_loop()
     call.slot = slot
-    call.on_loop = True
-    return new_task(run(call, tool, request, slot), call.loop)
+    call.settled = call.loop.create_future()
+    return new_task(run(call, tool, request, slot, call.settled), call.loop)
 
 
 if sys.version_info >= (3, 12):
@@ -65,28 +65,32 @@ else:
         return asyncio.Task(work, loop=loop)
 
 
-async def run(call: Call, tool: AnyTool, request: ToolInput, slot: Slot) -> Ended:
+async def run(call: Call, tool: AnyTool, request: ToolInput, slot: Slot, settled: asyncio.Future[None]) -> Ended:
     CURRENT.set(call)
+    call.started = call.on_loop = True
     try:
         # Before the handler: a tool whose answer could not be labelled must not have changed anything.
         call.declared = declared_for(tool, request)
-        if is_async(tool.handler):
-            return Ended(returned=await cast("Awaitable[object]", tool.handler(request)))
+        if tool.is_async:
+            return Ended(await cast("Awaitable[object]", tool.handler(request)))
         ended = await in_thread(call, partial(tool.handler, request), slot)
         if inspect.isawaitable(ended.returned):
-            return Ended(returned=await ended.returned)
+            return Ended(await ended.returned)
         return ended
     except asyncio.CancelledError:
         raise
     except KeyboardInterrupt as error:
         if is_ctrl_c():
             raise
-        return Ended(error=error)
+        return Ended(None, error)
     except BaseException as error:  # noqa: BLE001  # the edge: a handler may raise anything at all
-        return Ended(error=error)
+        return Ended(None, error)
     finally:
         call.on_loop = False
         slot.let_go()
+        # From here and not from a callback of the task, which would come a turn of the loop later.
+        if not settled.done():
+            settled.set_result(None)
 
 
 def in_thread(call: Call, function: Callable[[], object], slot: Slot) -> Awaitable[Ended]:
@@ -106,9 +110,9 @@ def in_thread(call: Call, function: Callable[[], object], slot: Slot) -> Awaitab
 
 def caught(function: Callable[[], object]) -> Ended:
     try:
-        return Ended(returned=function())
+        return Ended(function())
     except BaseException as error:  # noqa: BLE001  # the edge: a handler may raise anything at all
-        return Ended(error=error)
+        return Ended(None, error)
 
 
 def declared_for(tool: AnyTool, request: ToolInput) -> Any:
@@ -124,34 +128,27 @@ def declared_for(tool: AnyTool, request: ToolInput) -> Any:
     return origin
 
 
-def is_async(handler: object) -> bool:
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004
-
-
 def is_ctrl_c() -> bool:
     """Whether a KeyboardInterrupt that surfaced here is the user's: `asyncio.run` takes Ctrl-C in another way."""
     in_main = threading.current_thread() is threading.main_thread()
     return in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-async def first_of(work: Work, wait_s: float) -> None:
+async def first_of(call: Call, work: Work, wait_s: float) -> None:
     """Wait until the work is done or so many seconds have passed, whichever is first. It never cancels the work."""
-    if work.done():
+    settled = call.settled
+    if work.done() or settled is None or settled.done():
         return
-    loop = asyncio.get_running_loop()
-    waiter = loop.create_future()
-
-    def wake(_: object = None) -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    timer = loop.call_later(wait_s, wake)
-    work.add_done_callback(wake)
+    timer = settled.get_loop().call_later(wait_s, expire, settled)
     try:
-        await waiter
+        await settled
     finally:
         timer.cancel()
-        work.remove_done_callback(wake)
+
+
+def expire(settled: asyncio.Future[None]) -> None:
+    if not settled.done():
+        settled.set_result(None)
 
 
 def abandon(call: Call, work: Work, tool: AnyTool) -> None:
@@ -162,6 +159,9 @@ def abandon(call: Call, work: Work, tool: AnyTool) -> None:
     work.add_done_callback(partial(log_late, tool.name))
     if tool.effect == "read":
         work.cancel()
+    if not call.started and work.cancelling() and call.slot is not None:
+        # A task that is cancelled before its first step never enters its body, so nothing in there gives the place back.
+        call.slot.let_go()
 
 
 def log_late(name: str, work: Work) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import Field, field_validator
-
 from typing_extensions import TypedDict
 
 from registry import (
@@ -324,6 +323,8 @@ def test_an_origin_that_cannot_be_named_fails_before_the_handler_runs(origin: Ca
 
 
 class Poisoned(str):
+    __slots__ = ()
+
     def __str__(self) -> str:
         raise RuntimeError(HOSTILE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 __all__ = ["main"]
 
@@ -23,12 +24,9 @@ def main() -> None:
 
 def shadowed() -> str | None:
     """Say in one sentence that another module named `registry` is in the way, or None."""
-    ours = find_spec("connectors")
     found = find_spec("registry")
-    if ours is None or ours.origin is None or found is None:
-        return None
-    root = ours.origin.removesuffix("/connectors/__init__.py")
-    if found.origin == f"{root}/registry/__init__.py":
+    ours = Path(__file__).parent.parent / "registry" / "__init__.py"
+    if found is None or (found.origin is not None and Path(found.origin) == ours):
         return None
     where = found.origin or "a folder without __init__.py"
     return (

@@ -6,8 +6,6 @@ a value holds is read as a key of the envelope.
 
 from __future__ import annotations
 
-from typing import cast
-
 from pydantic import JsonValue
 
 from registry._foreign import Foreign, open_foreign, origins_of
@@ -28,6 +26,5 @@ def outcome_body(outcome: Outcome) -> dict[str, JsonValue]:
 def enveloped(data: JsonValue | Foreign[JsonValue]) -> JsonValue:
     """Return structured data with its author beside it: `{"own": ...}` or `{"untrusted": ..., "origins": [...]}`."""
     if isinstance(data, Foreign):
-        foreign = cast("Foreign[JsonValue]", data)
-        return {"untrusted": open_foreign(foreign), "origins": list(origins_of(foreign))}
+        return {"untrusted": open_foreign(data), "origins": list(origins_of(data))}
     return None if data is None else {"own": data}

@@ -53,12 +53,12 @@ def load_tools(reference: str) -> tuple[AnyTool, ...]:
         if not hasattr(found, name):
             raise DeclarationError(f"--tools {reference!r}: {module_name!r} has no attribute {attribute!r}.")
         found = getattr(found, name)
-    return tools_of(found() if callable(found) and not isinstance(found, ToolDef) else found, reference)
+    return tools_of(found() if callable(found) else found, reference)
 
 
 def tools_of(found: object, reference: str) -> tuple[AnyTool, ...]:
     if isinstance(found, ToolDef):
-        return (cast("AnyTool", found),)
+        return (found,)
     if isinstance(found, Registry):
         return tuple(found.values())
     if isinstance(found, Iterable) and not isinstance(found, str | bytes):

@@ -169,15 +169,18 @@ def data_chars(reply: MixedReply) -> int:
     return len(json.dumps(data, ensure_ascii=False))
 
 
+def own(text: str) -> Segment:
+    return Segment(text=text, origins=None)
+
+
 # -- what is shown instead of an answer ----------------------------------------------------------------------------
 
 
 def refusal_text(code: str, sentence: str, argument_origins: Origins, key: FenceKey) -> str:
     """Show a refusal. A handler's sentence may echo an argument, so foreign arguments fence it."""
     if not argument_origins:
-        return compose([Segment(text=f"Refused ({code}): {sentence}", origins=None)], key=key)
-    head = Segment(text=f"Refused ({code}).", origins=None)
-    return compose([head, Segment(text=sentence, origins=argument_origins)], key=key)
+        return compose([own(f"Refused ({code}): {sentence}")], key=key)
+    return compose([own(f"Refused ({code})."), Segment(text=sentence, origins=argument_origins)], key=key)
 
 
 def failure_text(
@@ -192,10 +195,11 @@ def failure_text(
         argument_origins: who chose the arguments, which `words` may echo.
         key: the fence key.
     """
-    segments = [Segment(text="The tool failed.", origins=None)]
     origins: Origins = argument_origins
-    if words.strip():
-        segments.append(Segment(text=words, origins=argument_origins or None))
+    if argument_origins:
+        segments = [own("The tool failed."), Segment(text=words, origins=argument_origins)]
+    else:
+        segments = [own(f"The tool failed.\n{words}")]
     if detail is not None:
         said = join_origins(origins_of(detail) or (fallback,), argument_origins)
         origins = join_origins(said, argument_origins)

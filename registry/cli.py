@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from registry._deployment import Deployment
 from registry._dispatch import run_registry_tool
 from registry._envelope import outcome_body
-from registry._fence import MARKER
+from registry._fence import WORD
 from registry._foreign import Foreign
 from registry._load import load_registry
 from registry._outcome import Answered, Failed, Outcome, Refused
@@ -164,7 +164,7 @@ def coloured(text: str) -> Text:
     shown = Text()
     inside = False
     for line in text.splitlines(keepends=True):
-        is_fence = MARKER in line
+        is_fence = WORD in line
         shown.append(line, style="bold magenta" if is_fence else "dim" if inside else "")
         inside = inside != is_fence
     return shown

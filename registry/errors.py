@@ -87,6 +87,8 @@ class ToolFailed(HedgerowError):
             raise ReplyError(
                 "ToolFailed: words must be a str of ours. Give text of the other side as detail=Foreign(...)."
             )
+        if not words.strip():
+            raise ReplyError("ToolFailed: words is blank. Say in one sentence of ours what failed.")
         if detail is not None and not hasattr(type(detail), "for_program"):
             raise ReplyError("ToolFailed: detail must be a Foreign, since it is what the other side said.")
         super().__init__(words)

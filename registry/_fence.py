@@ -87,9 +87,7 @@ class FenceKey:
     _secret: bytes
 
     def __init__(self) -> None:
-        raise FenceError(
-            "A FenceKey is made by FenceKey.random(), FenceKey.from_env() or FenceKey.from_bytes(secret)."
-        )
+        raise FenceError("A FenceKey is made by FenceKey.random(), FenceKey.from_env() or FenceKey.from_bytes(secret).")
 
     @classmethod
     def random(cls) -> "FenceKey":
@@ -105,14 +103,10 @@ class FenceKey:
         """
         value = os.environ.get(variable)
         if not value:
-            raise FenceError(
-                f"{variable} is not set. Put a secret of at least {MIN_SECRET_BYTES} bytes there."
-            )
+            raise FenceError(f"{variable} is not set. Put a secret of at least {MIN_SECRET_BYTES} bytes there.")
         secret = os.fsencode(value)
         if len(secret) < MIN_SECRET_BYTES:
-            raise FenceError(
-                f"{variable} holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}."
-            )
+            raise FenceError(f"{variable} holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}.")
         return cls.from_bytes(secret)
 
     @classmethod
@@ -126,9 +120,7 @@ class FenceKey:
         if not isinstance(secret, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise FenceError(f"A fence key is made from bytes, not from {type(secret).__name__}.")
         if len(secret) < MIN_SECRET_BYTES:
-            raise FenceError(
-                f"The secret holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}."
-            )
+            raise FenceError(f"The secret holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}.")
         key = object.__new__(cls)
         key._secret = bytes(secret)
         return key
@@ -137,9 +129,7 @@ class FenceKey:
         return "FenceKey(...)"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise FenceError(
-            "A FenceKey is not pickled or copied. Give every process the secret and use from_env()."
-        )
+        raise FenceError("A FenceKey is not pickled or copied. Give every process the secret and use from_env().")
 
     def digest(self, *fields: bytes) -> str:
         """The id over these fields, each under its length, so that no two lists of fields give the same bytes."""
@@ -161,12 +151,8 @@ OTHER: Final = "a"  # stands for every letter or digit that is none of the word'
 ESCAPE_OPEN: Final = "⧼"
 ESCAPE_CLOSE: Final = "⧽"
 FILLERS: Final = "\u115f\u1160\u3164\uffa0"  # letters to Unicode, nothing to the eye
-FOLDED_LETTERS: Final = {
-    character: letter for letter, all_of_it in LOOKALIKES.items() for character in all_of_it
-}
-FIRST_UNCACHED: Final = (
-    0x20000  # beyond: ideographs, private use, nothing; a cache of them would only cost memory
-)
+FOLDED_LETTERS: Final = {character: letter for letter, all_of_it in LOOKALIKES.items() for character in all_of_it}
+FIRST_UNCACHED: Final = 0x20000  # beyond: ideographs, private use, nothing; a cache of them would only cost memory
 
 
 def is_ignorable(character: str) -> bool:
@@ -457,9 +443,7 @@ def has_word(text: str) -> bool:
     return any(character.isalnum() and character not in FILLERS for character in text)
 
 
-LABEL_PLAIN: Final = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;/@#=?()*_~-"
-)
+LABEL_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;/@#=?()*_~-")
 ELLIPSIS: Final = "…"
 
 
@@ -474,10 +458,7 @@ def label_unit(character: str) -> str:
 
 def label_units(origin: str) -> list[str]:
     broken = set(dangerous_offsets(origin, tokens=True))
-    return [
-        escape(character) if offset in broken else label_unit(character)
-        for offset, character in enumerate(origin)
-    ]
+    return [escape(character) if offset in broken else label_unit(character) for offset, character in enumerate(origin)]
 
 
 def origin_label(origin: str) -> str:
@@ -497,9 +478,7 @@ def joined_label(origins: Sequence[str]) -> str:
     for origin in origins:
         # At run time an origin callable may return anything; what it returned is foreign, so only its type is named.
         if not isinstance(origin, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise FenceError(
-                f"An origin is a text with a letter or digit in it, not {type(origin).__name__}."
-            )
+            raise FenceError(f"An origin is a text with a letter or digit in it, not {type(origin).__name__}.")
         if not has_word(origin):
             raise FenceError("An origin is a text with a letter or digit in it. Name who chose the text.")
         units += [*([JOINED] if units else []), *label_units(origin)]
@@ -646,10 +625,7 @@ def compose(segments: Sequence[Segment], *, key: FenceKey) -> str:
 
 
 def within(offsets: Sequence[int], start: int, end: int) -> list[int]:
-    return [
-        offset - start
-        for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]
-    ]
+    return [offset - start for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]]
 
 
 def block(text: str, origins: Sequence[str], broken: Sequence[int], key: FenceKey) -> str:
@@ -666,15 +642,11 @@ def check(text: str, markers: Sequence[int]) -> None:
     The word cannot overlap itself, so anything else that reads as it lies wholly between two of ours.
     """
     if not all(text.startswith(WORD, offset) for offset in markers):
-        raise FenceError(
-            "A marker does not stand where it was written. This is a defect of the fence; report it."
-        )
+        raise FenceError("A marker does not stand where it was written. This is a defect of the fence; report it.")
     edges = [0, *(edge for offset in markers for edge in (offset, offset + len(WORD))), len(text)]
     gaps = (text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2))
     if any(dangerous_offsets(gap, tokens=False) for gap in gaps):
-        raise FenceError(
-            "A second marker stands in a finished text. This is a defect of the fence; report it."
-        )
+        raise FenceError("A second marker stands in a finished text. This is a defect of the fence; report it.")
 
 
 def unfence_untrusted(block: str, *, key: FenceKey) -> str:
@@ -685,9 +657,7 @@ def unfence_untrusted(block: str, *, key: FenceKey) -> str:
     """
     body = verified(block, key)
     if body is None:
-        raise FenceError(
-            "This is not one whole block of this key: it was cut, edited, or made with another key."
-        )
+        raise FenceError("This is not one whole block of this key: it was cut, edited, or made with another key.")
     return body
 
 
@@ -740,9 +710,7 @@ def media_lines(*, mime: str, content: bytes, origins: tuple[str, ...], key: Fen
     Raises:
         FenceError: no origin with a letter or digit.
     """
-    units = [
-        c if c in MIME_PLAIN else label_unit(c) if c not in LABEL_PLAIN else f"%{ord(c):02X}" for c in mime
-    ]
+    units = [c if c in MIME_PLAIN else label_unit(c) if c not in LABEL_PLAIN else f"%{ord(c):02X}" for c in mime]
     shown_mime = break_markers("".join(fitting(units, MAX_MIME))) or "unknown"
     words = media_words(joined_label(origins), shown_mime)
     block_id = key.digest(

@@ -117,16 +117,24 @@ def render(reply: MixedReply, declared: Declared, key: FenceKey, *, max_chars: i
         Unshowable: the answer is too large. It is refused and never shortened: half an answer is a wrong one.
     """
     segments, media = shown_parts(reply.parts, key)
-    media_bytes = sum(len(content_of(part.media).content) for part in media)
+    media_bytes = sum([len(content_of(part.media).content) for part in media])
     # Before the fence, too: a block is never shorter than its body, and fencing what is refused anyway costs time.
-    if media_bytes > max_media_bytes or sum(len(segment.text) for segment in segments) > max_chars:
+    if media_bytes > max_media_bytes or sum([len(segment.text) for segment in segments]) > max_chars:
         raise Unshowable("result_too_large")
     text = compose(segments, key=key)
     if len(text) + data_chars(reply) > max_chars:
         raise Unshowable("result_too_large")
+    return Answer(
+        text=text, data=reply.data, origins=all_origins(reply, declared), media=tuple(media), media_bytes=media_bytes
+    )
+
+
+def all_origins(reply: MixedReply, declared: Declared) -> Origins:
+    """Who chose the foreign bytes: what the tool declares, then what its parts say, then who chose the arguments."""
     foreign = [origins_of(item) for item in (*reply.parts, reply.data) if isinstance(item, Foreign)]
-    origins = join_origins((declared,) if declared and foreign else (), *foreign)
-    return Answer(text=text, data=reply.data, origins=origins, media=tuple(media), media_bytes=media_bytes)
+    if not foreign:
+        return ()
+    return join_origins((declared,) if declared else (), *foreign)
 
 
 def shown_parts(parts: Iterable[Part], key: FenceKey) -> tuple[list[Segment], list[MediaPart]]:

@@ -29,6 +29,7 @@ EntryKind: TypeAlias = Literal["file", "folder", "link", "other"]
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A pipe would wait for a writer and a terminal would become ours, if one were put there between the look and the opening.
 FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+NOTHING: Final = "There is nothing at that path. Write one that list_files shows."
 MAX_DEPTH: Final = 64
 MAX_ENTRIES: Final = 100_000
 PIECE: Final = 256 * 1024
@@ -217,6 +218,8 @@ def resolved(root: Path, parts: list[str]) -> list[str]:
 @contextmanager
 def folder_at(root: Path, path: str) -> Generator[int]:
     with opened(root, path) as (holder, name):
+        if name is not None:
+            look(holder, name)
         try:
             fd = os.open("." if name is None else name, FOLDER, dir_fd=holder)
         except NotADirectoryError:
@@ -230,7 +233,7 @@ def folder_at(root: Path, path: str) -> Generator[int]:
 @contextmanager
 def file_at(folder: int, name: str) -> Generator[int]:
     """Open a regular file; anything else is refused before it is opened, since opening alone can wait or change a device."""
-    before = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    before = look(folder, name)
     if not stat.S_ISREG(before.st_mode):
         refuse("not_a_file", "The path does not lead to a regular file. Write the path of one; list_files shows them.")
     fd = os.open(name, FILE, dir_fd=folder)
@@ -241,6 +244,14 @@ def file_at(folder: int, name: str) -> Generator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+def look(folder: int, name: str) -> os.stat_result:
+    """Look at the end of a resolved path. A link there leads in a circle, or was put there since."""
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        refuse("not_found", NOTHING)
+    return status
 
 
 def read_bounded(fd: int, max_bytes: int) -> bytes:
@@ -263,7 +274,7 @@ def failures() -> Generator[None]:
     else:
         return
     if number in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG):
-        refuse("not_found", "There is nothing at that path. Write one that list_files shows.")
+        refuse("not_found", NOTHING)
     raise ToolFailed(f"The file could not be read: {os.strerror(number)}.")
 
 

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from connectors._bounds import time_left
 from connectors._decoding import MARKS, decode_text, sniff_image
+from connectors._files import Entry, list_dir, read_file, walk
 from connectors._paging import page_of, span
-from connectors.ingress import Entry, list_dir, read_file, walk
 from registry import AnyTool, Media, MixedReply, ToolDef, ToolInput, refuse, reply
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 

@@ -16,7 +16,7 @@ from typing import Final, final
 from pydantic import Field
 
 from connectors._paging import as_text, page_of, span
-from connectors.ingress import run_process
+from connectors._process import run_process
 from registry import AnyTool, Foreign, MixedReply, ToolDef, ToolInput, refuse, reply
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 

@@ -10,6 +10,7 @@
     ├── FenceError (ValueError)          a fence key, or a block that does not verify
     ├── CallError (RuntimeError)         a call is made where none can be made
     ├── ToolCallError                    a nested call ended in something other than an answer
+    ├── IngressRefused                   a way in refuses what it was asked for; `refuse(error.code, error.sentence)`
     └── ToolFailed                       raised BY a handler: it failed, in words of its own
 """
 
@@ -28,6 +29,7 @@ __all__ = [
     "ForeignError",
     "ForeignFunctionError",
     "HedgerowError",
+    "IngressRefused",
     "ReplyError",
     "ToolCallError",
     "ToolFailed",
@@ -71,6 +73,21 @@ class ToolCallError(HedgerowError):
         # The outcome's text may hold a fenced detail, so the message names the code alone.
         super().__init__(f"The nested call ended as {outcome.code!r}.")
         self.outcome = outcome
+
+
+@final
+class IngressRefused(HedgerowError):
+    """A way in refuses an address, a path or a size by its rules; a handler answers with `refuse(code, sentence)`.
+
+    Args:
+        code: stable, for programs.
+        sentence: what is refused and what to write; holds neither the argument nor text of the other side.
+    """
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.sentence = sentence
 
 
 @final

@@ -104,7 +104,8 @@ def named(way: Iterable[int | str], at: object, ours: frozenset[str]) -> Iterato
         # A number that is no position in a list is a key, and a key is the caller's.
         yield step if isinstance(step, str) and step in ours else HIDDEN
         if isinstance(at, Mapping):
-            at = cast("Mapping[object, object]", at).get(step, at)
+            inside = cast("Mapping[object, object]", at)
+            at = inside.get(step, inside)
 
 
 def sentence(error: ErrorDetails) -> str:

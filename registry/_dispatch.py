@@ -162,7 +162,7 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
 def permission(deployment: Deployment, caller: Caller | None) -> Permitted | None:
     """What a caller may use; None when the deployment's own function fails, and then nothing is permitted."""
     try:
-        permitted: object = deployment.permitted_for(caller)
+        permitted = cast("object", deployment.permitted_for(caller))
     except Exception:
         log.exception("Deployment.permitted raised; the call is not made.")
         return None

@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from registry._foreign import class_name
 from registry._registry import Registry
@@ -56,7 +56,7 @@ def load_tools(reference: str) -> tuple[AnyTool, ...]:
     return tools_of(found() if callable(found) else found, reference)
 
 
-def tools_of(found: object, reference: str) -> tuple[AnyTool, ...]:
+def tools_of(found: Any, reference: str) -> tuple[AnyTool, ...]:
     if isinstance(found, ToolDef):
         return (found,)
     if isinstance(found, Registry):

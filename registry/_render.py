@@ -79,8 +79,9 @@ def settled_reply(reply: MixedReply, declared: Declared, argument_origins: Origi
 
     def settled(item: Any) -> Any:
         if isinstance(item, Foreign):
-            said = origins_of(cast("Foreign[object]", item))
-            return under(open_foreign(item), join_origins(said or (cast("str", declared),), argument_origins))
+            foreign = cast("Foreign[object]", item)
+            said = origins_of(foreign) or (cast("str", declared),)
+            return under(open_foreign(foreign), join_origins(said, argument_origins))
         return under(item, argument_origins) if argument_origins else item
 
     data = settled(reply.data) if reply.has_data else None

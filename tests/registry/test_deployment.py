@@ -1,5 +1,9 @@
 """A deployment is decided in full, or not built."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+# The handlers are lambdas in tables, which no annotation reaches; mypy takes what they get for Any.
+
 from __future__ import annotations
 
 from dataclasses import fields, replace

@@ -1,5 +1,9 @@
 """The collection of tools: immutable, without duplicates, and gathered from installed packages."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+# The handlers are lambdas in tables, which no annotation reaches; mypy takes what they get for Any.
+
 from __future__ import annotations
 
 import sys

@@ -37,7 +37,7 @@ class Text(ToolInput):
 
 
 def tool(
-    handler: Callable[..., Any],
+    handler: Callable[[Any], Any],
     untrusted_output: Any = False,
     *,
     name: str = "tool",

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,7 +48,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path) -> Generator[str]:
     """Serve a folder on loopback, and give its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder))) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
@@ -101,6 +101,7 @@ async def calls(pages: Path, notes: Path, scratch: Path, key: FenceKey) -> list[
     repository = scratch / "repository"
     make_repository(repository)
     shutil.copytree(notes, scratch / "notes")
+    found = sorted(pages.iterdir())  # noqa: ASYNC240  # nothing else runs in this loop
     with served(pages) as address:
         rules = NetworkRules(allow_hosts=frozenset({address}))
         tools = Registry([*http.tools(rules), *files.tools(scratch / "notes"), *terminal.tools(repository)])
@@ -109,7 +110,7 @@ async def calls(pages: Path, notes: Path, scratch: Path, key: FenceKey) -> list[
             await call(
                 deployment, f"a page: {page.name}", "fetch_url", text_of(page), url=f"http://{address}/{page.name}"
             )
-            for page in sorted(pages.iterdir())
+            for page in found
         ]
         # A genuine block of this very process, stored and read again, is text like any other.
         transcript = steps[0].outcome.text

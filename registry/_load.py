@@ -58,7 +58,8 @@ def load_tools(reference: str) -> tuple[AnyTool, ...]:
 
 def tools_of(found: Any, reference: str) -> tuple[AnyTool, ...]:
     if isinstance(found, ToolDef):
-        return (found,)
+        tool: AnyTool = found
+        return (tool,)
     if isinstance(found, Registry):
         return tuple(found.values())
     if isinstance(found, Iterable) and not isinstance(found, str | bytes):
@@ -66,6 +67,6 @@ def tools_of(found: Any, reference: str) -> tuple[AnyTool, ...]:
         if all(isinstance(cast("object", tool), ToolDef) for tool in tools):
             return tools
     raise DeclarationError(
-        f"--tools {reference!r} is a {class_name(found)}. It must be a ToolDef, a Registry, a tuple or list of ToolDefs, or "
+        f"--tools {reference!r} is a {class_name(cast('object', found))}. It must be a ToolDef, a Registry, a tuple or list of ToolDefs, or "
         "a function without arguments that returns one of them."
     )

@@ -92,8 +92,8 @@ EXACT: Final[tuple[str, ...]] = (
 
 # What follows `<` in families of tokens; regular expressions over lower-case text, each linear.
 FAMILIES: Final[tuple[str, ...]] = (
-    r"\|[\w/][^\s|<>]{0,63}\|?>",  # <|im_start|>, <|eot_id|>, <|turn>, DeepSeek's <|User|> in wide bars
-    r"[\w/][^\s|<>]{0,63}\|>",  # <turn|>
+    r"\|[\w/][^\s|<>]{0,63}+\|?>",  # <|im_start|>, <|eot_id|>, <|turn>, DeepSeek's <|User|> in wide bars
+    r"[\w/][^\s|<>]{0,63}+\|>",  # <turn|>
     r"extra_id_\d{1,4}>",  # T5
     r"unused\d{1,4}>",  # Gemma
     r"special_\d{1,4}>",  # Mistral

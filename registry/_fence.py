@@ -11,7 +11,6 @@ says why each of these is as it is.
 
 import hashlib
 import hmac
-import json
 import os
 import re
 import secrets
@@ -19,15 +18,16 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html.entities import html5
 from itertools import pairwise
 from typing import Final, NoReturn, final
 
+from registry._as_text import as_text
 from registry._control_tokens import EXACT, FAMILIES
-from registry._lookalikes import LOOKALIKES, STARTS
+from registry._encoded import DECODING, FILLERS, NORMALISING, decoded, is_ignorable
+from registry._lookalikes import LOOKALIKES
 from registry.errors import FenceError
 
-# ---------------------------------------------------------------------------------------------- wordings
+# ---------------------------------------------------------------------------------------- wordings
 
 # Rare, without a hexadecimal letter or a digit's double, begins with a letter that it holds once (so it cannot overlap
 # itself), and no ending, words and beginning of English words put together give it. Change it and `VERSION` together.
@@ -74,7 +74,7 @@ CLOSING: Final = re.compile(rf"\[/{WORD} (?P<id>[0-9a-f]{{{ID_DIGITS}}})\]")
 EITHER: Final = re.compile(f"{OPENING.pattern.replace('?P<id>', '?P<opens>')}|{CLOSING.pattern}")
 
 
-# ---------------------------------------------------------------------------------------------- key
+# ---------------------------------------------------------------------------------------- key
 
 MIN_SECRET_BYTES: Final = 16
 
@@ -87,7 +87,9 @@ class FenceKey:
     _secret: bytes
 
     def __init__(self) -> None:
-        raise FenceError("A FenceKey is made by FenceKey.random(), FenceKey.from_env() or FenceKey.from_bytes(secret).")
+        raise FenceError(
+            "A FenceKey is made by FenceKey.random(), FenceKey.from_env() or FenceKey.from_bytes(secret)."
+        )
 
     @classmethod
     def random(cls) -> "FenceKey":
@@ -103,10 +105,14 @@ class FenceKey:
         """
         value = os.environ.get(variable)
         if not value:
-            raise FenceError(f"{variable} is not set. Put a secret of at least {MIN_SECRET_BYTES} bytes there.")
+            raise FenceError(
+                f"{variable} is not set. Put a secret of at least {MIN_SECRET_BYTES} bytes there."
+            )
         secret = os.fsencode(value)
         if len(secret) < MIN_SECRET_BYTES:
-            raise FenceError(f"{variable} holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}.")
+            raise FenceError(
+                f"{variable} holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}."
+            )
         return cls.from_bytes(secret)
 
     @classmethod
@@ -120,7 +126,9 @@ class FenceKey:
         if not isinstance(secret, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise FenceError(f"A fence key is made from bytes, not from {type(secret).__name__}.")
         if len(secret) < MIN_SECRET_BYTES:
-            raise FenceError(f"The secret holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}.")
+            raise FenceError(
+                f"The secret holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}."
+            )
         key = object.__new__(cls)
         key._secret = bytes(secret)
         return key
@@ -129,7 +137,9 @@ class FenceKey:
         return "FenceKey(...)"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise FenceError("A FenceKey is not pickled or copied. Give every process the secret and use from_env().")
+        raise FenceError(
+            "A FenceKey is not pickled or copied. Give every process the secret and use from_env()."
+        )
 
     def digest(self, *fields: bytes) -> str:
         """The id over these fields, each under its length, so that no two lists of fields give the same bytes."""
@@ -145,212 +155,70 @@ def text_id(key: FenceKey, words: str, shown: str) -> str:
     return key.digest(VERSION, b"text", opening_line("", words).encode(), shown.encode())
 
 
-# ---------------------------------------------------------------------------------------------- folding
+# ----------------------------------------------------------------------------------------- what reads as a marker
 
-OTHER: Final = "a"  # stands for every letter or digit that is none of the word's; not in the word
 ESCAPE_OPEN: Final = "⧼"
 ESCAPE_CLOSE: Final = "⧽"
-FILLERS: Final = "\u115f\u1160\u3164\uffa0"  # letters to Unicode, nothing to the eye
-FOLDED_LETTERS: Final = {character: letter for letter, all_of_it in LOOKALIKES.items() for character in all_of_it}
-FIRST_UNCACHED: Final = 0x20000  # beyond: ideographs, private use, nothing; a cache of them would only cost memory
-
-
-def is_ignorable(character: str) -> bool:
-    """Whether a character has no shape of its own (Unicode's default-ignorable ones and all format characters)."""
-    code = ord(character)
-    return (
-        unicodedata.category(character) == "Cf"
-        or character in FILLERS
-        or character in "\u034f\u17b4\u17b5\u2065"
-        or 0x180B <= code <= 0x180F
-        or 0xFE00 <= code <= 0xFE0F
-        or 0xFFF0 <= code <= 0xFFF8
-        or 0xE0000 <= code <= 0xE0FFF
-    )
-
-
-def fold_character(character: str) -> str:
-    """What a tolerant reader makes of one character: letters of the word, OTHER, or nothing."""
-    if character in "⧼⧽":
-        return OTHER  # an escape counts as letters, or a broken word would still be found
-    if 0xE0020 <= ord(character) < 0xE007F:
-        character = chr(ord(character) - 0xE0000)
-    if character in FOLDED_LETTERS:
-        return FOLDED_LETTERS[character]
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-    return re.sub(f"{OTHER}+", OTHER, "".join(map(fold_plain, plain)))
-
-
-def fold_plain(character: str) -> str:
-    if character in FOLDED_LETTERS:
-        return FOLDED_LETTERS[character]
-    if character in WORD:
-        return character
-    return OTHER if character.isalnum() and character not in FILLERS else ""
-
-
-def squeeze_character(character: str) -> str:
-    """One character as a layer that normalises, lower-cases and drops the invisible would leave it."""
-    return "" if is_ignorable(character) else unicodedata.normalize("NFKC", character).lower()
-
-
-class FoldTable(dict[int, str]):
-    """`fold_character` for `str.translate`, filled as characters come."""
-
-    def __missing__(self, code: int) -> str:
-        if code >= FIRST_UNCACHED and not 0xE0000 <= code < 0xE1000:
-            return OTHER if chr(code).isalnum() else ""
-        self[code] = fold_character(chr(code))
-        return self[code]
-
-
-class SqueezeTable(dict[int, str]):
-    """`squeeze_character` for `str.translate`, filled as characters come."""
-
-    def __missing__(self, code: int) -> str:
-        if code >= FIRST_UNCACHED and not 0xE0000 <= code < 0xE1000:
-            return chr(code)
-        self[code] = squeeze_character(chr(code))
-        return self[code]
-
-
-FOLD: Final = FoldTable()
-SQUEEZE: Final = SqueezeTable()
-
+# What a reader passes over between two letters of the word: everything that is no letter or digit. Not the brackets
+# of an escape, or a broken word would still be found; and no symbol or tag character that reads as a letter, so that
+# each character belongs to one class and the search below stays linear.
+SYMBOLS: Final = "".join(c for letters in LOOKALIKES.values() for c in letters if not c.isalnum())
+TAG_LETTERS: Final = "\U000e0030-\U000e0039\U000e0041-\U000e005a\U000e0061-\U000e007a"
+PASSED_OVER: Final = rf"(?:[^\w{ESCAPE_OPEN}{ESCAPE_CLOSE}{SYMBOLS}{TAG_LETTERS}]|[_{FILLERS}])*+"
+READS_AS_WORD: Final = re.compile(
+    PASSED_OVER.join(f"[{letter}{letter.upper()}{LOOKALIKES[letter]}]" for letter in WORD)
+)
+READS_AS_WORD_ASCII: Final = re.compile(
+    r"[\W_]*+".join(f"[{letter}{letter.upper()}]" for letter in WORD), re.ASCII
+)
 ASCII_LOWER: Final = bytes(range(256)).lower()
-ASCII_DROPPED: Final = bytes(code for code in range(256) if not (code < 128 and chr(code).isalnum()))
+ASCII_PASSED_OVER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 ASCII_WORD: Final = WORD.encode()
-# No marker without its first two letters and nothing that counts between them: decides most texts in one search.
+
+
+# Decides for most texts beyond ASCII that there is none: the first two letters, with whole ranges in place of single
+# characters beyond the basic plane, which a search would compare one by one.
+RARE_PLANES: Final = "\U00010280-\U0001f1ff\U000e0041-\U000e007a"
 BEGINS: Final = re.compile(
-    rf"[{WORD[0]}{WORD[0].upper()}{STARTS[WORD[0]]}][\W_{FILLERS}]*[{WORD[1]}{WORD[1].upper()}{STARTS[WORD[1]]}]"
+    PASSED_OVER.join(
+        f"[{letter}{letter.upper()}{''.join(c for c in LOOKALIKES[letter] if ord(c) < 0x10000)}{RARE_PLANES}]"
+        for letter in WORD[:2]
+    )
 )
 
 
 def word_offsets(text: str) -> list[int]:
-    """Where something begins that folds to the marker word."""
-    if text.isascii():
-        if ASCII_WORD not in text.encode().translate(ASCII_LOWER, ASCII_DROPPED):
-            return []
-    elif not BEGINS.search(text):
+    """Where something begins that reads as the marker word."""
+    if not text.isascii():
+        return [hit.start() for hit in READS_AS_WORD.finditer(text)] if BEGINS.search(text) else []
+    # The bytes decide several times faster than a regular expression that there is none.
+    if ASCII_WORD not in text.encode().translate(ASCII_LOWER, ASCII_PASSED_OVER):
         return []
-    skeleton = text.translate(FOLD)
-    return source_of_translated(text, FOLD, [hit.start() for hit in re.finditer(WORD, skeleton)])
+    return [hit.start() for hit in READS_AS_WORD_ASCII.finditer(text)]
 
 
-CHUNK: Final = 2048
-
-
-def source_of_translated(text: str, table: FoldTable | SqueezeTable, offsets: Sequence[int]) -> list[int]:
-    """The offsets in `text` of offsets in `text.translate(table)`; walks only the chunks that hold one."""
-    found: list[int] = []
-    before = 0
-    for start in range(0, len(text) if offsets else 0, CHUNK):
-        chunk = text[start : start + CHUNK]
-        length = len(chunk.translate(table))
-        if len(found) < len(offsets) and offsets[len(found)] < before + length:
-            sources = [start + i for i, character in enumerate(chunk) for _ in table[ord(character)]]
-            last = bisect_right(offsets, before + length - 1)
-            found += [sources[offset - before] for offset in offsets[len(found) : last]]
-        before += length
-    return found
-
-
-# ---------------------------------------------------------------------------------------------- control tokens
-
+NAMES: Final = frozenset(token.lower() for token in EXACT)
 TOKENS: Final = re.compile(
-    "|".join([re.escape(token.lower()) for token in EXACT] + [f"<(?:{'|'.join(FAMILIES)})"]), re.ASCII
+    rf"<(?:{'|'.join(FAMILIES)})|(<</?[a-z]{{2,20}}>>|</?[a-z][a-z0-9_:]{{1,39}}+>|\[/?[a-z_]{{2,40}}+\])",
+    re.ASCII,
 )
 TOKEN_STARTS: Final = re.compile(r"[<\[＜﹤［﹇]")
 
 
 def token_offsets(text: str) -> list[int]:
     """Where a chat-template control token begins, also in another case or width or with invisible characters in it."""
+    if text.isascii():
+        return tokens_in(text.lower()) if "<" in text or "[" in text else []
     if not TOKEN_STARTS.search(text):
         return []
-    if text.isascii():
-        return [hit.start() for hit in TOKENS.finditer(text.lower())]
-    hits = [hit.start() for hit in TOKENS.finditer(text.translate(SQUEEZE))]
-    return source_of_translated(text, SQUEEZE, hits)
+    return NORMALISING.sources(text, tokens_in(NORMALISING.apply(text).lower()))
 
 
-# ---------------------------------------------------------------------------------------------- encoded characters
+def tokens_in(text: str) -> list[int]:
+    return [hit.start() for hit in TOKENS.finditer(text) if hit.lastindex is None or hit[1] in NAMES]
+
 
 MAX_DECODINGS: Final = 3
-BARE_NAMES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "nbsp": "\xa0", "shy": "\xad"}
-BARE_PREFIX: Final = re.compile(f"&({'|'.join(BARE_NAMES)})")
-BLANK_ESCAPES: Final = "nrtbfv"
-ENCODED: Final = re.compile(
-    r"&(?:\#(?:[xX]0*(?P<hex>[0-9a-fA-F]{1,6})|0*(?P<decimal>[0-9]{1,7}));?"
-    r"|(?P<name>[a-zA-Z][a-zA-Z0-9]{1,31});"
-    rf"|(?P<bare>{'|'.join(BARE_NAMES)}))"
-    r"|%(?:(?P<percent>[0-7][0-9a-fA-F])|(?P<percents>[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3}))"
-    r"|\\(?:u[dD](?P<high>[89abAB][0-9a-fA-F]{2})\\u[dD](?P<low>[c-fC-F][0-9a-fA-F]{2})"
-    r"|u(?P<four>[0-9a-fA-F]{4})|U(?P<eight>[0-9a-fA-F]{8})|x(?P<two>[0-9a-fA-F]{2})"
-    rf"|[ux]\{{0*(?P<braced>[0-9a-fA-F]{{1,6}})\}}|(?P<blank>[{BLANK_ESCAPES}]))"
-)
-
-
-def code_point(number: int) -> str:
-    return chr(number) if number < 0x110000 else ""
-
-
-def stands_for(unit: re.Match[str]) -> str | None:
-    """The character that an entity, percent or backslash form stands for; None where it stands for none."""
-    kind = unit.lastgroup or ""
-    digits = unit[kind]
-    match kind:
-        case "hex" | "four" | "eight" | "two" | "braced" | "percent":
-            return code_point(int(digits, 16))
-        case "decimal":
-            return code_point(int(digits))
-        case "name":
-            return html5.get(f"{digits};")
-        case "bare":
-            return BARE_NAMES[digits]
-        case "percents":
-            return bytes.fromhex(digits.replace("%", "")).decode("utf-8", "ignore")
-        case "low":
-            return chr(0x10000 + ((int(unit["high"], 16) & 0x3FF) << 10) + (int(digits, 16) & 0x3FF))
-        case _:
-            return " "  # \\n and its like: some white space
-
-
-def decode_unit(unit: re.Match[str]) -> tuple[str, int]:
-    """What a unit decodes to, and how many of its characters that takes (none: it stays as it is)."""
-    character = stands_for(unit)
-    if character is not None:
-        return character, len(unit[0])
-    # No such name: a lenient reader still takes the beginning of `&ltq;` for `&lt`.
-    bare = BARE_PREFIX.match(unit[0])
-    return (BARE_NAMES[bare[1]], bare.end()) if bare else ("", 0)
-
-
-def decode_match(unit: re.Match[str]) -> str:
-    character, taken = decode_unit(unit)
-    return character + unit[0][taken:]
-
-
-def decoded(text: str) -> str:
-    """The text as a layer would leave it that decodes entities, percent and backslash forms once."""
-    if "&" in text or "%" in text or "\\" in text:
-        return ENCODED.sub(decode_match, text)
-    return text
-
-
-def source_of_decoded(text: str, offsets: Sequence[int]) -> list[int]:
-    """The offsets in `text` of offsets in `decoded(text)`; inside an encoded character, its beginning."""
-    found: list[int] = []
-    shift = 0
-    for unit in ENCODED.finditer(text):
-        if len(found) == len(offsets):
-            break
-        character, taken = decode_unit(unit)
-        start = unit.start() - shift
-        while len(found) < len(offsets) and offsets[len(found)] < start + len(character):
-            offset = offsets[len(found)]
-            found.append(offset + shift if offset < start else unit.start())
-        shift += taken - len(character)
-    return found + [offset + shift for offset in offsets[len(found) :]]
 
 
 def dangerous_offsets(text: str, *, tokens: bool) -> list[int]:
@@ -363,7 +231,7 @@ def dangerous_offsets(text: str, *, tokens: bool) -> list[int]:
         if tokens:
             hits = sorted({*hits, *token_offsets(view)})
         for source in reversed(earlier) if hits else ():
-            hits = source_of_decoded(source, hits)
+            hits = DECODING.sources(source, hits)
         found.update(hits)
         next_view = decoded(view)
         if next_view == view or len(earlier) == MAX_DECODINGS:
@@ -372,7 +240,7 @@ def dangerous_offsets(text: str, *, tokens: bool) -> list[int]:
         view = next_view
 
 
-# ---------------------------------------------------------------------------------------------- escapes
+# ---------------------------------------------------------------------------------------- escapes
 
 # Controls but tab and newline, line and paragraph separators, bidi embeddings, overrides and isolates, tag characters,
 # lone surrogates, and the brackets of the escape itself.
@@ -383,12 +251,30 @@ ASCII_PLAIN: Final = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 ESCAPE: Final = re.compile("⧼([0-9a-f]{2,6}(?: [0-9a-f]{2,6})*)⧽")
 
 
-def escape(characters: str) -> str:
-    return f"{ESCAPE_OPEN}{' '.join(format(ord(c), '02x') for c in characters)}{ESCAPE_CLOSE}"
+class Shown(dict[int, str]):
+    """How a body shows a character, for `str.translate`, filled as characters come."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        shown = escape(character) if ESCAPED_RUN.match(character) else character
+        if code < 0x10000 or 0xE0000 <= code < 0xE0080:
+            self[code] = shown
+        return shown
+
+
+def escape(character: str) -> str:
+    return f"{ESCAPE_OPEN}{ord(character):02x}{ESCAPE_CLOSE}"
+
+
+SHOWN: Final = Shown()
+LONE_NEWLINE: Final = escape("\n")
+ADJACENT: Final = (
+    ESCAPE_CLOSE + ESCAPE_OPEN
+)  # never in a text of which the brackets are escaped: joins two escapes
 
 
 def escape_run(run: re.Match[str]) -> str:
-    return escape(run[0])
+    return run[0].translate(SHOWN).replace(ADJACENT, " ")
 
 
 def is_mostly_crlf(text: str) -> bool:
@@ -398,23 +284,48 @@ def is_mostly_crlf(text: str) -> bool:
     return crlf > text.count("\n") + text.count("\r") - 2 * crlf
 
 
-def show_piece(piece: str, *, crlf: bool) -> str:
-    if piece.isascii() and not crlf and not piece.encode().translate(None, ASCII_PLAIN):
-        return piece
-    if not crlf:
-        return ESCAPED_RUN.sub(escape_run, piece)
-    return "\n".join(ESCAPED_RUN_CRLF.sub(escape_run, line) for line in piece.split("\r\n"))
-
-
 def show(text: str, broken: Sequence[int], *, crlf: bool) -> str:
     """The body of a block: the text with what could be read as more than text escaped visibly."""
-    shown: list[str] = []
-    done = 0
+    if crlf:
+        return show_crlf(text, broken)
+    if not broken:
+        return show_unbroken(text)
+    characters = list(text)
+    if not is_plain(text):
+        characters = [SHOWN[ord(character)] for character in characters]
     for offset in broken:
-        shown += (show_piece(text[done:offset], crlf=crlf), escape(text[offset]))
-        done = offset + 1
-    shown.append(show_piece(text[done:], crlf=crlf))
-    return "".join(shown)
+        characters[offset] = escape(text[offset])
+    return "".join(characters).replace(ADJACENT, " ")
+
+
+def show_crlf(text: str, broken: Sequence[int]) -> str:
+    """The same with LF in place of CRLF, and every other line end escaped."""
+    lines: list[str] = []
+    start = first = 0
+    for line in text.split("\r\n"):
+        end = start + len(line)
+        last = first
+        while last < len(broken) and broken[last] < end:
+            last += 1
+        shown = show(line, [offset - start for offset in broken[first:last]], crlf=False)
+        lines.append(shown.replace("\n", LONE_NEWLINE).replace(ADJACENT, " "))
+        start, first = end + len("\r\n"), last
+    return "\n".join(lines)
+
+
+def is_plain(text: str) -> bool:
+    if text.isascii():
+        return not text.encode().translate(None, ASCII_PLAIN)
+    return ESCAPED_RUN.search(text) is None
+
+
+def show_unbroken(text: str) -> str:
+    if is_plain(text):
+        return text
+    # Few runs are found faster than every character is looked up; many are not.
+    if len(ESCAPED_RUN.findall(text)) * 16 < len(text):
+        return ESCAPED_RUN.sub(escape_run, text)
+    return text.translate(SHOWN).replace(ADJACENT, " ")
 
 
 def break_only(text: str, broken: Iterable[int]) -> str:
@@ -435,7 +346,7 @@ def unshow(shown: str, *, crlf: bool) -> str:
     return ESCAPE.sub(lambda found: "".join(chr(int(code, 16)) for code in found[1].split(" ")), shown)
 
 
-# ---------------------------------------------------------------------------------------------- origins
+# ---------------------------------------------------------------------------------------- origins
 
 
 def has_word(text: str) -> bool:
@@ -443,7 +354,9 @@ def has_word(text: str) -> bool:
     return any(character.isalnum() and character not in FILLERS for character in text)
 
 
-LABEL_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;/@#=?()*_~-")
+LABEL_PLAIN: Final = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;/@#=?()*_~-"
+)
 ELLIPSIS: Final = "…"
 
 
@@ -458,7 +371,10 @@ def label_unit(character: str) -> str:
 
 def label_units(origin: str) -> list[str]:
     broken = set(dangerous_offsets(origin, tokens=True))
-    return [escape(character) if offset in broken else label_unit(character) for offset, character in enumerate(origin)]
+    return [
+        escape(character) if offset in broken else label_unit(character)
+        for offset, character in enumerate(origin)
+    ]
 
 
 def origin_label(origin: str) -> str:
@@ -478,7 +394,9 @@ def joined_label(origins: Sequence[str]) -> str:
     for origin in origins:
         # At run time an origin callable may return anything; what it returned is foreign, so only its type is named.
         if not isinstance(origin, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise FenceError(f"An origin is a text with a letter or digit in it, not {type(origin).__name__}.")
+            raise FenceError(
+                f"An origin is a text with a letter or digit in it, not {type(origin).__name__}."
+            )
         if not has_word(origin):
             raise FenceError("An origin is a text with a letter or digit in it. Name who chose the text.")
         units += [*([JOINED] if units else []), *label_units(origin)]
@@ -514,55 +432,7 @@ def break_markers(text: str) -> str:
     return break_only(text, dangerous_offsets(text, tokens=False))
 
 
-# ---------------------------------------------------------------------------------------------- any value as text
-
-MAX_DEPTH: Final = 50
-
-
-def as_text(value: object) -> str:
-    """Any value as text: str as it is, bytes as UTF-8, JSON for plain data, `str()` for the rest. Never raises."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).decode("utf-8", "surrogateescape")
-    if value is None or isinstance(value, bool | int | float | dict | list | tuple):
-        return as_json(value)
-    return as_described(value)
-
-
-def as_json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=as_text)
-    except Exception:  # noqa: BLE001 - a cycle, a key, a depth, a subclass that lies: anything may stand in foreign data
-        return json.dumps(tame(value, MAX_DEPTH), ensure_ascii=False)
-
-
-def as_described(value: object) -> str:
-    try:
-        return str.__str__(str(value))
-    except Exception:  # noqa: BLE001 - `__str__` of foreign values may do anything
-        return f"(a {type(value).__name__} that has no text form)"
-
-
-def tame(value: object, depth: int) -> object:
-    """Plain data of bounded depth, with text in place of everything that JSON cannot hold."""
-    try:
-        if value is None or isinstance(value, bool | float):
-            return value
-        if isinstance(value, int):
-            return value if value.bit_length() < 8192 else hex(value)  # Python refuses to print longer ones
-        if isinstance(value, dict):
-            if depth == 0:
-                return "(deeper data left out)"
-            return {as_text(key): tame(item, depth - 1) for key, item in dict.items(value)}
-        if isinstance(value, list | tuple):
-            return "(deeper data left out)" if depth == 0 else [tame(item, depth - 1) for item in value]
-    except Exception:  # noqa: BLE001 - see as_json
-        return f"(a {type(value).__name__} that has no text form)"
-    return as_text(value)
-
-
-# ---------------------------------------------------------------------------------------------- blocks
+# ---------------------------------------------------------------------------------------- blocks
 
 
 @final
@@ -625,7 +495,10 @@ def compose(segments: Sequence[Segment], *, key: FenceKey) -> str:
 
 
 def within(offsets: Sequence[int], start: int, end: int) -> list[int]:
-    return [offset - start for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]]
+    return [
+        offset - start
+        for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]
+    ]
 
 
 def block(text: str, origins: Sequence[str], broken: Sequence[int], key: FenceKey) -> str:
@@ -642,11 +515,15 @@ def check(text: str, markers: Sequence[int]) -> None:
     The word cannot overlap itself, so anything else that reads as it lies wholly between two of ours.
     """
     if not all(text.startswith(WORD, offset) for offset in markers):
-        raise FenceError("A marker does not stand where it was written. This is a defect of the fence; report it.")
+        raise FenceError(
+            "A marker does not stand where it was written. This is a defect of the fence; report it."
+        )
     edges = [0, *(edge for offset in markers for edge in (offset, offset + len(WORD))), len(text)]
     gaps = (text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2))
     if any(dangerous_offsets(gap, tokens=False) for gap in gaps):
-        raise FenceError("A second marker stands in a finished text. This is a defect of the fence; report it.")
+        raise FenceError(
+            "A second marker stands in a finished text. This is a defect of the fence; report it."
+        )
 
 
 def unfence_untrusted(block: str, *, key: FenceKey) -> str:
@@ -657,7 +534,9 @@ def unfence_untrusted(block: str, *, key: FenceKey) -> str:
     """
     body = verified(block, key)
     if body is None:
-        raise FenceError("This is not one whole block of this key: it was cut, edited, or made with another key.")
+        raise FenceError(
+            "This is not one whole block of this key: it was cut, edited, or made with another key."
+        )
     return body
 
 
@@ -710,7 +589,9 @@ def media_lines(*, mime: str, content: bytes, origins: tuple[str, ...], key: Fen
     Raises:
         FenceError: no origin with a letter or digit.
     """
-    units = [c if c in MIME_PLAIN else label_unit(c) if c not in LABEL_PLAIN else f"%{ord(c):02X}" for c in mime]
+    units = [
+        c if c in MIME_PLAIN else label_unit(c) if c not in LABEL_PLAIN else f"%{ord(c):02X}" for c in mime
+    ]
     shown_mime = break_markers("".join(fitting(units, MAX_MIME))) or "unknown"
     words = media_words(joined_label(origins), shown_mime)
     block_id = key.digest(

@@ -58,8 +58,7 @@ def load_tools(reference: str) -> tuple[AnyTool, ...]:
 
 def tools_of(found: Any, reference: str) -> tuple[AnyTool, ...]:
     if isinstance(found, ToolDef):
-        tool: AnyTool = found
-        return (tool,)
+        return (found,)  # pyright: ignore[reportUnknownVariableType]
     if isinstance(found, Registry):
         return tuple(found.values())
     if isinstance(found, Iterable) and not isinstance(found, str | bytes):

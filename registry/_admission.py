@@ -187,12 +187,12 @@ class Slot:
 
 async def admit(admission: Admission, parent: Slot | None, wait_s: float) -> Slot | None:
     """Take a place: waiting for a call of its own, at once or on its parent's for a nested one. None is: shed."""
-    if parent is None:
-        entered = await admission.gate.enter(min(wait_s, admission.window_s))
-        return Slot(admission.gate.leave) if entered else None
     if admission.gate.try_enter():
         return Slot(admission.gate.leave)
-    return await parent.lend(wait_s)
+    if parent is not None:
+        return await parent.lend(wait_s)
+    entered = await admission.gate.enter(min(wait_s, admission.window_s))
+    return Slot(admission.gate.leave) if entered else None
 
 
 def is_whole(value: object) -> bool:

@@ -144,7 +144,7 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
             code, sentence = reply.refusal.code, reply.refusal.sentence
             text = refusal_text(code, sentence, call.argument_origins, key)
             return Dispatched(outcome=Refused(code=code, text=text, origins=call.argument_origins))
-        answer = render(
+        answered, media_bytes = render(
             reply,
             call.declared,
             key,
@@ -155,8 +155,7 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
         return refused(call, error.code)
     except Exception as error:  # noqa: BLE001  # a value of the handler's making raises when it is read
         return crashed(call, error)
-    outcome = Answered(text=answer.text, data=answer.data, origins=answer.origins, media=answer.media)
-    return Dispatched(outcome=outcome, reply=reply, media_bytes=answer.media_bytes)
+    return Dispatched(outcome=answered, reply=reply, media_bytes=media_bytes)
 
 
 def permission(deployment: Deployment, caller: Caller | None) -> Permitted | None:

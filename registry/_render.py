@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, final
 
 from pydantic import JsonValue
 
 from registry._fence import FenceKey, Segment, as_text, compose, holds_block, is_block, media_lines
 from registry._foreign import Foreign, join_origins, open_foreign, origins_of, under
-from registry._outcome import MediaPart
+from registry._outcome import Answered, MediaPart
 from registry._reply import Media, MixedReply, Part, Reply
 
-__all__ = ["Answer", "Unshowable", "failure_text", "refusal_text", "render", "settle"]
+__all__ = ["Unshowable", "failure_text", "refusal_text", "render", "settle"]
 
 Declared: TypeAlias = "str | Literal[False]"
 Origins: TypeAlias = "tuple[str, ...]"
@@ -30,18 +29,6 @@ class Unshowable(Exception):
     def __init__(self, code: Literal["undeclared_foreign", "double_fence", "result_too_large"]) -> None:
         super().__init__(code)
         self.code = code
-
-
-@final
-@dataclass(slots=True, kw_only=True, eq=False)
-class Answer:
-    """An answer that is ready to be shown."""
-
-    text: str
-    data: JsonValue | Foreign[JsonValue]
-    origins: Origins
-    media: tuple[MediaPart, ...]
-    media_bytes: int
 
 
 # -- first step: say of each part who chose it ---------------------------------------------------------------------
@@ -59,9 +46,7 @@ def settle(returned: object, declared: Declared, argument_origins: Origins, key:
         # Possible only past the type checker: a part that is not in a reply.
         bare: MixedReply = Reply(parts=(cast("Part", returned),), data=None, has_data=False)
         return settled_reply(bare, declared, argument_origins, key)
-    if holds_foreign(returned) and declared is False:
-        raise Unshowable("undeclared_foreign")
-    text = as_text(opened(returned))
+    text = returned if type(returned) is str else text_of(returned, declared)
     if is_block(text, key=key) or (declared is False and holds_block(text, key=key)):
         raise Unshowable("double_fence")
     origins = join_origins(() if declared is False else (declared,), argument_origins)
@@ -69,6 +54,13 @@ def settle(returned: object, declared: Declared, argument_origins: Origins, key:
         return Reply(parts=(text,), data=None, has_data=False)
     # The structured half of a bare string is the string, for programs that read it by a reference.
     return Reply(parts=(under(text, origins),), data=under(cast("JsonValue", text), origins), has_data=False)
+
+
+def text_of(returned: object, declared: Declared) -> str:
+    """The text of a value that came as `Any`: no type slips past the fence."""
+    if declared is False and holds_foreign(returned):
+        raise Unshowable("undeclared_foreign")
+    return as_text(opened(returned))
 
 
 def settled_reply(reply: MixedReply, declared: Declared, argument_origins: Origins, key: FenceKey) -> MixedReply:
@@ -111,23 +103,24 @@ def opened(value: object) -> object:
 # -- second step: show it ------------------------------------------------------------------------------------------
 
 
-def render(reply: MixedReply, declared: Declared, key: FenceKey, *, max_chars: int, max_media_bytes: int) -> Answer:
-    """Render a settled reply.
+def render(
+    reply: MixedReply, declared: Declared, key: FenceKey, *, max_chars: int, max_media_bytes: int
+) -> tuple[Answered, int]:
+    """Render a settled reply; return the answer and the size of its media in bytes.
 
     Raises:
         Unshowable: the answer is too large. It is refused and never shortened: half an answer is a wrong one.
     """
     segments, media = shown_parts(reply.parts, key)
-    media_bytes = sum([len(content_of(part.media).content) for part in media])
+    media_bytes = sum([len(content_of(part.media).content) for part in media]) if media else 0
     # Before the fence, too: a block is never shorter than its body, and fencing what is refused anyway costs time.
     if media_bytes > max_media_bytes or sum([len(segment.text) for segment in segments]) > max_chars:
         raise Unshowable("result_too_large")
     text = compose(segments, key=key)
     if len(text) + data_chars(reply) > max_chars:
         raise Unshowable("result_too_large")
-    return Answer(
-        text=text, data=reply.data, origins=all_origins(reply, declared), media=tuple(media), media_bytes=media_bytes
-    )
+    answer = Answered(text=text, data=reply.data, origins=all_origins(reply, declared), media=tuple(media))
+    return answer, media_bytes
 
 
 def all_origins(reply: MixedReply, declared: Declared) -> Origins:
@@ -140,23 +133,26 @@ def all_origins(reply: MixedReply, declared: Declared) -> Origins:
 
 def shown_parts(parts: Iterable[Part], key: FenceKey) -> tuple[list[Segment], list[MediaPart]]:
     """Make one segment for each run of adjacent parts of equal origins, and take the media out."""
-    segments: list[Segment] = []
+    runs: list[tuple[Origins | None, list[str]]] = []
     media: list[MediaPart] = []
     for part in parts:
-        origins = origins_of(cast("Foreign[object]", part)) if isinstance(part, Foreign) else None
-        value: object = open_foreign(cast("Foreign[object]", part)) if isinstance(part, Foreign) else part
+        origins: Origins | None = None
+        value: object = part
+        if isinstance(part, Foreign):
+            foreign = cast("Foreign[object]", part)
+            origins, value = origins_of(foreign), open_foreign(foreign)
         if isinstance(value, Media):
             media.append(media_part(value, origins, key))
             text = f"[media {len(media)}: {value.mime}, {len(value.content)} bytes]"
         else:
-            text = as_text(opened(value))
+            text = value if type(value) is str else as_text(opened(value))
         if origins is None and not text:
             continue
-        if segments and segments[-1].origins == origins:
-            segments[-1] = Segment(text=f"{segments[-1].text}\n{text}", origins=origins)
+        if runs and runs[-1][0] == origins:
+            runs[-1][1].append(text)
         else:
-            segments.append(Segment(text=text, origins=origins))
-    return segments, media
+            runs.append((origins, [text]))
+    return [Segment(text="\n".join(texts), origins=origins) for origins, texts in runs], media
 
 
 def media_part(media: Media, origins: Origins | None, key: FenceKey) -> MediaPart:

@@ -10,7 +10,9 @@ ROOT = Path(__file__).parent.parent
 # From the bottom up. A module may import those before it, never one after it or beside it.
 ORDER = (
     ("registry.errors",),
-    ("registry._foreign", "registry._fence", "registry._control_tokens"),
+    ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
+    ("registry._encoded",),
+    ("registry._fence",),
     ("registry._reply",),
     ("registry._tooldef", "registry._outcome"),
     ("registry._registry", "registry._admission", "registry._envelope"),

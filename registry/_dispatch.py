@@ -35,6 +35,12 @@ REFUSALS = {
     "double_fence": "The tool returned text that it had fenced itself. The fence is put on here and nowhere else.",
     "result_too_large": "The answer is larger than this deployment allows. None of it is shown; ask for less of it.",
 }
+# For the log, which the tool's author reads: what to change.
+REPAIRS = {
+    "undeclared_foreign": "Declare the origin in untrusted_output, or return numbers and words of your own alone.",
+    "double_fence": "Return the text as a Foreign part of reply(...) and leave the fence to the dispatcher.",
+    "result_too_large": "Page it (offset and limit in the input), or raise max_result_chars or max_media_bytes.",
+}
 SHED = "Every place was taken. The tool was not started, and may be asked again."
 STOPPED = "The tool did not answer in time and was stopped. It changes nothing, so it may be asked again."
 RUNS_ON = "The tool did not answer in time and may still be running. Do not repeat the call; look what it has done."
@@ -152,6 +158,7 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
             max_media_bytes=deployment.max_media_bytes,
         )
     except Unshowable as error:
+        log.warning("Tool %r: its answer was refused as %r. %s", tool.name, error.code, REPAIRS[error.code])
         return refused(call, error.code)
     except Exception as error:  # noqa: BLE001  # a value of the handler's making raises when it is read
         return crashed(call, error)

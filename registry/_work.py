@@ -72,10 +72,12 @@ async def run(call: Call, tool: AnyTool, request: ToolInput, slot: Slot, settled
         # Before the handler: a tool whose answer could not be labelled must not have changed anything.
         call.declared = declared_for(tool, request)
         if tool.is_async:
-            return Ended(await cast("Awaitable[object]", tool.handler(request)))
-        ended = await in_thread(call, partial(tool.handler, request), slot)
-        if inspect.isawaitable(ended.returned):
-            return Ended(await ended.returned)
+            ended = Ended(await cast("Awaitable[object]", tool.handler(request)))
+        else:
+            ended = await in_thread(call, partial(tool.handler, request), slot)
+        # A lambda around a coroutine function, or an `await` that its author forgot.
+        while inspect.isawaitable(ended.returned):
+            ended = Ended(await ended.returned)
         return ended
     except asyncio.CancelledError:
         raise

@@ -1,7 +1,7 @@
 """What a call costs beside the handler: ratios to the same validated call without a dispatcher, in one process.
 
-CPU time is what is counted, rounds of all shapes are interleaved, and the median of their ratios is printed, so that a machine
-that is busy with something else slows all of them alike. No duration is asserted anywhere.
+CPU time is what is counted, rounds of all shapes are interleaved, and the median of their ratios is printed, so that a
+machine that is busy with something else slows all of them alike. No duration is asserted anywhere.
 """
 
 from __future__ import annotations

@@ -89,10 +89,21 @@ def read_with(prefix: str, request: Nothing) -> str:
     return prefix
 
 
+async def forgets_to_await(request: Nothing) -> Any:
+    return read_later(request)
+
+
 @pytest.mark.parametrize(
     "handler",
-    [read_later, Handlers().read, Handlers(), partial(read_with, HOSTILE), lambda request: read_later(request)],
-    ids=["coroutine function", "bound method", "callable object", "partial", "lambda that returns a coroutine"],
+    [
+        read_later,
+        Handlers().read,
+        Handlers(),
+        partial(read_with, HOSTILE),
+        lambda request: read_later(request),
+        forgets_to_await,
+    ],
+    ids=["coroutine function", "method", "callable object", "partial", "lambda of a coroutine", "forgotten await"],
 )
 def test_every_kind_of_handler_is_fenced_alike(handler: Callable[[Any], Any]) -> None:
     assert body_of(run(handler, "web").text) == HOSTILE
@@ -192,12 +203,15 @@ def fenced(text: str) -> str:
         (lambda block: reply(f"Head\n{block}\ntail", Foreign("text")), "web"),
     ],
 )
-def test_text_that_the_handler_fenced_itself_is_refused(answer: Callable[[str], Any], declared: Any) -> None:
+def test_text_that_the_handler_fenced_itself_is_refused_and_the_log_says_what_to_change(
+    answer: Callable[[str], Any], declared: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     block = fenced(HOSTILE)
     outcome = run(lambda request: answer(block), declared)
 
     assert isinstance(outcome, Refused)
     assert outcome.code == "double_fence"
+    assert "Tool 'tool': its answer was refused as 'double_fence'. Return the text as a Foreign part" in caplog.text
 
 
 def test_a_stored_transcript_in_a_foreign_part_is_text_like_any_other() -> None:
@@ -340,10 +354,14 @@ def test_a_value_that_raises_when_it_is_read_fails_without_its_words() -> None:
 
         __repr__ = __str__
 
-    for value in (Trap(), [Trap()], {"a": Trap()}, Poisoned("a")):
+    values: list[Any] = [Trap(), [Trap()], {"a": Trap()}, Poisoned("a")]
+
+    def answer(request: Text) -> Any:
+        return values[int(request.text)]
+
+    for number in range(len(values)):
         for declared in (False, "web"):
-            outcome = run(lambda request, value=value: value, declared)
-            assert "IGNORE" not in outcome.text
+            assert "IGNORE" not in run(answer, declared, text=str(number)).text
 
 
 # -- arguments -----------------------------------------------------------------------------------------------------

@@ -66,6 +66,6 @@ def tools_of(found: Any, reference: str) -> tuple[AnyTool, ...]:
         if all(isinstance(cast("object", tool), ToolDef) for tool in tools):
             return tools
     raise DeclarationError(
-        f"--tools {reference!r} is a {class_name(cast('object', found))}. It must be a ToolDef, a Registry, a tuple or list of "
-        "ToolDefs, or a function without arguments that returns one of them."
+        f"--tools {reference!r} is a {class_name(cast('object', found))}. It must be a ToolDef, a Registry, a tuple or list "
+        "of ToolDefs, or a function without arguments that returns one of them."
     )

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias, cast, final
 
 from pydantic import JsonValue
 
-from registry._fence import FenceKey, Segment, as_text, compose, holds_block, is_block, media_lines
+from registry._as_text import as_text
+from registry._fence import FenceKey, Segment, compose, holds_block, is_block, media_lines
 from registry._foreign import Foreign, join_origins, open_foreign, origins_of, under
 from registry._outcome import Answered, MediaPart
 from registry._reply import Media, MixedReply, Part, Reply

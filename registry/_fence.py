@@ -176,21 +176,24 @@ ASCII_PASSED_OVER: Final = bytes(code for code in range(128) if not chr(code).is
 ASCII_WORD: Final = WORD.encode()
 
 
-# Decides for most texts beyond ASCII that there is none: the first two letters, with whole ranges in place of single
-# characters beyond the basic plane, which a search would compare one by one.
+# Decides for most texts beyond ASCII that there is none: the first two letters, found by whole ranges in place of the
+# single characters beyond the basic plane, which a search would compare one by one. The look back makes the first
+# letter exact again: were it one of the characters passed over, a run of it would cost quadratic time.
 RARE_PLANES: Final = "\U00010280-\U0001f1ff\U000e0041-\U000e007a"
+FIRST, SECOND = (
+    f"[{letter}{letter.upper()}{''.join(c for c in LOOKALIKES[letter] if ord(c) < 0x10000)}{RARE_PLANES}]"
+    for letter in WORD[:2]
+)
 BEGINS: Final = re.compile(
-    PASSED_OVER.join(
-        f"[{letter}{letter.upper()}{''.join(c for c in LOOKALIKES[letter] if ord(c) < 0x10000)}{RARE_PLANES}]"
-        for letter in WORD[:2]
-    )
+    f"{FIRST}(?<=[{WORD[0]}{WORD[0].upper()}{LOOKALIKES[WORD[0]]}])(?={PASSED_OVER}{SECOND})"
 )
 
 
 def word_offsets(text: str) -> list[int]:
     """Where something begins that reads as the marker word."""
     if not text.isascii():
-        return [hit.start() for hit in READS_AS_WORD.finditer(text)] if BEGINS.search(text) else []
+        begins = (hit.start() for hit in BEGINS.finditer(text))
+        return [offset for offset in begins if READS_AS_WORD.match(text, offset)]
     # The bytes decide several times faster than a regular expression that there is none.
     if ASCII_WORD not in text.encode().translate(ASCII_LOWER, ASCII_PASSED_OVER):
         return []

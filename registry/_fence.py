@@ -176,14 +176,17 @@ ASCII_PASSED_OVER: Final = bytes(code for code in range(128) if not chr(code).is
 ASCII_WORD: Final = WORD.encode()
 
 
-# Decides for most texts beyond ASCII that there is none: the first two letters, with whole ranges in place of single
-# characters beyond the basic plane, which a search would compare one by one.
+# Decides for most texts beyond ASCII that there is none: the first two letters, found by whole ranges in place of the
+# single characters beyond the basic plane, which a search would compare one by one. The look back makes the first
+# letter exact again: were it one of the characters passed over, a run of it would cost quadratic time.
 RARE_PLANES: Final = "\U00010280-\U0001f1ff\U000e0041-\U000e007a"
 FIRST, SECOND = (
     f"[{letter}{letter.upper()}{''.join(c for c in LOOKALIKES[letter] if ord(c) < 0x10000)}{RARE_PLANES}]"
     for letter in WORD[:2]
 )
-BEGINS: Final = re.compile(f"{FIRST}(?={PASSED_OVER}{SECOND})")
+BEGINS: Final = re.compile(
+    f"{FIRST}(?<=[{WORD[0]}{WORD[0].upper()}{LOOKALIKES[WORD[0]]}])(?={PASSED_OVER}{SECOND})"
+)
 
 
 def word_offsets(text: str) -> list[int]:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from connectors._bounds import seconds, time_left
 from connectors._decoding import BadCoding, Decoder, TooLarge, charset_of, codings_of, decode_text
 from connectors._network import NetworkRules, check_host, check_number_spelling, checked_addresses, refuse_url
-from registry._foreign import Foreign
+from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
 try:

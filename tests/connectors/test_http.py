@@ -423,6 +423,18 @@ async def test_a_bomb_is_stopped_while_it_unfolds(coding: str) -> None:
     assert peak < 20_000_000
 
 
+@in_loop
+async def test_a_bomb_that_unfolds_to_nothing_is_stopped_too() -> None:
+    """The inner layer holds 50 MB of empty blocks, so nothing comes out at the end while everything in between unfolds."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    empty = b"\0\0\0\xff\xff" * 200_000
+    body = b"".join([packer.compress(b"\x78\x9c"), *(packer.compress(empty) for _ in range(50)), packer.flush()])
+
+    told = await told_of(response(body, headers=(("Content-Encoding", "deflate, gzip"),)))
+
+    assert (told.own, told.foreign) == (TOO_LARGE, ())
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -234,6 +234,8 @@ def plant(repository: Path, row: dict[str, Any], canary: Path) -> None:
         config.write(row["config"].replace("CANARY", str(canary)))
     (repository / ".git" / "info").mkdir(exist_ok=True)
     (repository / ".git" / "info" / "attributes").write_text(row.get("attributes", ""))
+    for name, content in row.get("files", {}).items():
+        (repository / ".git" / name).write_text(content.replace("CANARY", str(canary)))
     for hook in row.get("hooks", []):
         place = repository / ".git" / "hooks" / hook
         place.parent.mkdir(exist_ok=True)
@@ -308,6 +310,18 @@ async def test_a_submodule_with_a_configuration_of_its_own_runs_nothing(
     assert not (tmp_path / "canary.ran").exists()
     git(repository, "status")
     assert (tmp_path / "canary.ran").exists(), "plain git runs it, so this test can fail"
+
+
+@in_loop
+async def test_a_configuration_that_waits_for_ever_is_given_up(repository: Path) -> None:
+    os.mkfifo(repository / ".git" / "pipe")
+    with (repository / ".git" / "config").open("a") as config:
+        config.write("[include]\n\tpath = pipe\n")
+
+    told = await ask(tools(repository), "git_log", within_s=1.0)
+
+    assert told.code == "failed"
+    assert "The program did not end within 0.9 seconds and was stopped." in told.own
 
 
 @in_loop

@@ -20,4 +20,5 @@ def time_left(limit_s: float) -> float:
 
 def seconds(bound_s: float) -> str:
     """A bound in words, for a message."""
-    return "1 second" if bound_s == 1 else f"{bound_s:.3g} seconds"
+    rounded = max(0.1, round(bound_s, 1))
+    return "1 second" if rounded == 1 else f"{rounded:g} seconds"

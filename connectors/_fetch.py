@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from connectors._bounds import seconds, time_left
 from connectors._decoding import BadCoding, Decoder, TooLarge, charset_of, codings_of, decode_text
 from connectors._network import NetworkRules, check_host, check_number_spelling, checked_addresses, refuse_url
-from registry._foreign import Foreign
+from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
 try:
@@ -300,6 +300,9 @@ def checked_url(text: str, *, hop: int) -> httpx.URL:
         refuse_url(hop, "holds a user name or a password", "Write it without the part before '@'.")
     # Before it is read, since the reader refuses some of these spellings with less to say.
     check_number_spelling(re.sub(r":[0-9]*\Z", "", authority), hop=hop)
+    port_written = authority.rpartition(":")[2]
+    if port_written.isdigit() and not port_written.isascii():
+        refuse_url(hop, UNREADABLE, "Write the port in the digits 0 to 9.")
     try:
         url = httpx.URL(text)
         host = url.raw_host.decode("ascii")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, Literal, NoReturn, TypeAlias, final
 
 from connectors._bounds import time_left
-from registry._foreign import Foreign
+from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
 __all__ = ["Entry", "EntryKind", "Walked", "list_dir", "read_file", "walk"]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias, cast, final
 
 from connectors._addresses import address_of, is_odd_number, kind_refused
-from registry._foreign import class_name, shown
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
 __all__ = [
@@ -67,7 +66,7 @@ class NetworkRules:
     def __post_init__(self) -> None:
         if not isinstance(cast("object", self.allow_hosts), frozenset):
             raise DeclarationError(
-                f"NetworkRules: allow_hosts is a {class_name(self.allow_hosts)}. Write frozenset({{'host:port'}})."
+                f"NetworkRules: allow_hosts is a {type(self.allow_hosts).__name__}. Write frozenset({{'host:port'}})."
             )
         for entry in self.allow_hosts:
             check_entry(entry)
@@ -83,7 +82,13 @@ class NetworkRules:
 
 def check_number(field: str, value: float, *, least: float) -> None:
     if isinstance(value, bool) or not isinstance(cast("object", value), int | float) or not value >= least:
-        raise DeclarationError(f"NetworkRules: {field} is {shown(value)}. Write a number that is at least {least}.")
+        raise DeclarationError(f"NetworkRules: {field} is {written(value)}. Write a number that is at least {least}.")
+
+
+def written(value: object) -> str:
+    """A setting as it was written, cut short."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def check_entry(entry: object) -> None:
@@ -91,7 +96,7 @@ def check_entry(entry: object) -> None:
     if isinstance(entry, str) and (is_host(entry) or is_host_and_port(entry)):
         return
     raise DeclarationError(
-        f"NetworkRules: allow_hosts holds {shown(entry)}. Write 'host' or 'host:port' in lower case, without a scheme, a "
+        f"NetworkRules: allow_hosts holds {written(entry)}. Write 'host' or 'host:port' in lower case, without a scheme, a "
         "path or a star; an IPv6 address as '::1' or '[::1]:8080', in its shortest form."
     )
 

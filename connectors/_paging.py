@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from connectors._decoding import decode_text
-from registry._foreign import Foreign
+from registry import Foreign
 
 __all__ = ["as_text", "page_of", "span"]
 

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Final, final
 
 from connectors._bounds import seconds, time_left
-from registry._foreign import Foreign
+from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
 __all__ = ["Ran", "run_process", "run_process_sync"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import Field
 
@@ -73,8 +73,10 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
     Raises:
         DeclarationError: the root is not a folder.
     """
-    if not root.is_dir():
-        raise DeclarationError("connectors.files: root is not a folder. Write the path of one that exists.")
+    if not isinstance(cast("object", root), Path) or not root.is_dir():
+        raise DeclarationError(
+            "connectors.files: root is not the Path of a folder. Write Path(...) of one that exists."
+        )
 
     def list_files(request: ListFiles) -> MixedReply:
         try:

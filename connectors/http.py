@@ -5,13 +5,15 @@ The status and the numbers are ours. The reason phrase, the headers, the final a
 
 from __future__ import annotations
 
+from typing import cast
+
 from pydantic import Field
 
 from connectors._decoding import sniff_image
 from connectors._paging import page_of
 from connectors.ingress import Fetched, Method, NetworkRules, fetch, place_of
 from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, refuse, reply
-from registry.errors import IngressRefused
+from registry.errors import DeclarationError, IngressRefused
 
 __all__ = ["FetchUrl", "HttpRequest", "tools"]
 
@@ -52,7 +54,14 @@ def tools(rules: NetworkRules = PUBLIC) -> tuple[AnyTool, ...]:
 
     Args:
         rules: how far they may reach; the default is the public internet.
+
+    Raises:
+        DeclarationError: `rules` is something else.
     """
+    if not isinstance(cast("object", rules), NetworkRules):
+        raise DeclarationError(
+            "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."
+        )
 
     async def fetch_url(request: FetchUrl) -> MixedReply:
         try:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import Final, cast, final
 
 from pydantic import Field
 
@@ -88,6 +88,8 @@ def tools(repository: Path, *, tmux_socket: str = "default") -> tuple[AnyTool, .
     Raises:
         DeclarationError: the repository or the socket name is not of that kind.
     """
+    if not isinstance(cast("object", repository), Path):
+        raise DeclarationError("connectors.terminal: repository is not a Path. Write Path(...) of a repository.")
     git = GitRun(repository=repository)
     git.check()
     if not SOCKET.match(tmux_socket):

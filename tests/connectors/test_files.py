@@ -357,7 +357,7 @@ def test_a_folder_with_too_many_entries_is_refused(root: Path) -> None:
 
 
 def test_a_root_that_is_no_folder_is_refused_where_it_is_written(tmp_path: Path) -> None:
-    with pytest.raises(DeclarationError, match="root is not a folder"):
+    with pytest.raises(DeclarationError, match="root is not the Path of a folder"):
         tools(tmp_path / "nowhere")
 
 

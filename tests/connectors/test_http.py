@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -423,6 +424,18 @@ async def test_a_bomb_is_stopped_while_it_unfolds(coding: str) -> None:
     assert peak < 20_000_000
 
 
+@in_loop
+async def test_a_bomb_that_unfolds_to_nothing_is_stopped_too() -> None:
+    """The inner layer holds 50 MB of empty blocks, so nothing comes out at the end while everything in between unfolds."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    empty = b"\0\0\0\xff\xff" * 200_000
+    body = b"".join([packer.compress(b"\x78\x9c"), *(packer.compress(empty) for _ in range(50)), packer.flush()])
+
+    told = await told_of(response(body, headers=(("Content-Encoding", "deflate, gzip"),)))
+
+    assert (told.own, told.foreign) == (TOO_LARGE, ())
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -478,7 +491,7 @@ async def test_a_fetch_ends_before_the_call_that_it_is_part_of() -> None:
         told = await ask(tools(rules(web)), "fetch_url", within_s=0.5, url=web.url())
 
     assert told.code == "failed"
-    assert "The server did not finish its answer within 0.4" in told.own
+    assert re.search(r"The server did not finish its answer within 0\.[1-4] seconds\.", told.own)
 
 
 @in_loop

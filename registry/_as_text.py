@@ -1,24 +1,29 @@
-"""Any value as text, for whatever a handler typed `Any` returns. Never raises, and never answers with nothing to fence.
+"""Any value as text, for whatever a handler typed `Any` returns. Never raises, and never answers with nothing
+to fence.
 
 Equal plain data gives equal text.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Final, cast
 
 MAX_DEPTH: Final = 50
 MAX_DECIMAL_BITS: Final = 8192  # Python refuses to print much longer integers in decimal
+PLAIN: Final = (bool, int, float, dict, list, tuple)
 TOO_DEEP: Final = "(deeper data left out)"
 
 
 def as_text(value: object) -> str:
-    """Any value as text: str as it is, bytes as UTF-8 with surrogates, JSON for plain data, `str()` for the rest."""
+    """Any value as text: str as it is, bytes as UTF-8 with surrogates, JSON for plain data, `str()` for the
+    rest."""
+    anything = value  # keeps its type as wide as it came
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).decode("utf-8", "surrogateescape")
-    if value is None or isinstance(value, bool | int | float | dict | list | tuple):
-        return as_json(value)
+    if value is None or isinstance(value, PLAIN):
+        return as_json(anything)
     try:
         return str.__str__(str(value))
     except Exception:  # noqa: BLE001 - the `__str__` of a foreign value may do anything
@@ -30,14 +35,16 @@ def described(value: object) -> str:
 
 
 def as_json(value: object) -> str:
+    # A cycle, a key, a depth, a subclass that lies: anything may stand in foreign data.
     try:
         return json.dumps(value, ensure_ascii=False, default=as_text)
-    except Exception:  # noqa: BLE001 - a cycle, a key, a depth, a subclass that lies: anything may stand in foreign data
+    except Exception:  # noqa: BLE001 - see above
         return json.dumps(tame(value, MAX_DEPTH), ensure_ascii=False)
 
 
 def tame(value: object, depth: int) -> object:
     """Plain data of bounded depth, with text in place of everything that JSON cannot hold."""
+    anything = value
     try:
         if value is None or isinstance(value, bool):
             return value
@@ -45,18 +52,20 @@ def tame(value: object, depth: int) -> object:
             return float(value)
         if isinstance(value, int):
             return int(value) if value.bit_length() < MAX_DECIMAL_BITS else hex(value)
-        if isinstance(value, dict | list | tuple):
-            return tame_container(
-                cast("dict[object, object] | list[object] | tuple[object, ...]", value), depth
-            )
+        if isinstance(value, dict):
+            return tame_dict(cast("dict[object, object]", value), depth)
+        if isinstance(value, list | tuple):
+            return tame_sequence(cast("Sequence[object]", value), depth)
     except Exception:  # noqa: BLE001 - see as_json
-        return described(value)
+        return described(anything)
     return as_text(value)
 
 
-def tame_container(value: dict[object, object] | list[object] | tuple[object, ...], depth: int) -> object:
+def tame_dict(value: dict[object, object], depth: int) -> object:
     if depth == 0:
         return TOO_DEEP
-    if isinstance(value, dict):
-        return {as_text(key): tame(item, depth - 1) for key, item in dict.items(value)}
-    return [tame(item, depth - 1) for item in value]
+    return {as_text(key): tame(item, depth - 1) for key, item in dict[object, object].items(value)}
+
+
+def tame_sequence(value: Sequence[object], depth: int) -> object:
+    return TOO_DEEP if depth == 0 else [tame(item, depth - 1) for item in value]

@@ -1,9 +1,10 @@
-"""Chat-template control tokens, as data for the escapes of `_fence.py`. Knows names only; nothing is decided here.
+"""Chat-template control tokens, as data for the escapes of `_fence.py`. Knows names only; nothing is decided
+here.
 
-A tokenizer that parses special tokens in content would take these for the end of a turn or the start of another.
-Left out: `<s>`, `</s>` (HTML), `<mask>`, `<image>`, `<audio>`, `<result>`, `<tools>`, `<parameter>` (markup that real
-pages hold), `[ARGS]`, `[PREFIX]`, `[SUFFIX]` (usage texts; without their opening token they mean nothing), and plain
-words such as `Human:` or `### Instruction:`, which no tokenizer treats apart.
+A tokenizer that parses special tokens in content would take these for the end of a turn or the start of
+another. Left out: `<s>`, `</s>` (HTML), `<mask>`, `<image>`, `<audio>`, `<result>`, `<tools>`, `<parameter>`
+(markup that real pages hold), `[ARGS]`, `[PREFIX]`, `[SUFFIX]` (usage texts; without their opening token they
+mean nothing), and plain words such as `Human:` or `### Instruction:`, which no tokenizer treats apart.
 """
 
 from typing import Final

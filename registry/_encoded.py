@@ -1,10 +1,12 @@
 """Reads a text as another layer would leave it, and finds the way back to where each character came from.
 
-Two layers are known: one that decodes entities, percent and backslash forms, and one that normalises, lower-cases and
-drops invisible characters. It decides nothing about what it finds, and never changes what is sent.
+Two layers are known: one that decodes entities, percent and backslash forms, and one that normalises,
+lower-cases and drops invisible characters. It decides nothing about what it finds, and never changes what is
+sent.
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from registry._lookalikes import CHANGING
 
 MAX_CACHED: Final = 4096
 LONGEST_CACHED: Final = 16
+PARTS_OF_ENCODED: Final = frozenset(string.ascii_letters + string.digits + "&#;%\\{}")
 
 Reading = Callable[[str], tuple[str, int]]
 
@@ -39,10 +42,12 @@ class Results(dict[str, str]):
     def __init__(self, readings: Readings) -> None:
         super().__init__()
         self.readings = readings
+        self.may_nest = False  # whether a result could be part of another encoded form
 
     def __missing__(self, unit: str) -> str:
         characters, taken = self.readings[unit]
         result = characters + unit[taken:]
+        self.may_nest = self.may_nest or not PARTS_OF_ENCODED.isdisjoint(result)
         if len(self) < MAX_CACHED and len(unit) <= LONGEST_CACHED:
             self[unit] = result
         return result
@@ -56,13 +61,14 @@ class Layer:
     units: re.Pattern[str]
     readings: Readings
 
-    def apply(self, text: str) -> str:
-        """The text after the layer."""
+    def apply(self, text: str) -> tuple[str, bool]:
+        """The text after the layer, and whether the layer could find more in it."""
         results = Results(self.readings)
-        return self.units.sub(lambda found: results[found[0]], text)
+        return self.units.sub(lambda found: results[found[0]], text), results.may_nest
 
     def sources(self, text: str, offsets: Sequence[int]) -> list[int]:
-        """The offsets in `text` of ascending offsets in `apply(text)`; for a rewritten character, its beginning."""
+        """The offsets in `text` of ascending offsets in `apply(text)`; for a rewritten character, its
+        beginning."""
         found: list[int] = []
         shift = 0  # how much longer the text is than what it became, up to here
         for unit in self.units.finditer(text) if offsets else ():
@@ -78,7 +84,8 @@ class Layer:
         return found + [offset + shift for offset in offsets[len(found) :]]
 
 
-# ---------------------------------------------------------------------------------------------- encoded characters
+# ---------------------------------------------------------------------------------------------- encoded
+# characters
 
 BARE_NAMES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "nbsp": "\xa0", "shy": "\xad"}
 BARE: Final = "|".join(BARE_NAMES)
@@ -132,9 +139,10 @@ def code_point(digits: str, base: int) -> str:
 DECODING: Final = Layer(units=ENCODED, readings=Readings(read_encoded))
 
 
-def decoded(text: str) -> str:
-    """The text after one decoding of entities, percent and backslash forms."""
-    return DECODING.apply(text) if "&" in text or "%" in text or "\\" in text else text
+def decoded(text: str) -> tuple[str, bool]:
+    """The text after one decoding of entities, percent and backslash forms, and whether another could find
+    more."""
+    return DECODING.apply(text) if "&" in text or "%" in text or "\\" in text else (text, False)
 
 
 # ---------------------------------------------------------------------------------------------- normalised
@@ -143,7 +151,8 @@ FILLERS: Final = "\u115f\u1160\u3164\uffa0"  # letters to Unicode, nothing to th
 
 
 def is_ignorable(character: str) -> bool:
-    """Whether a character has no shape of its own: Unicode's default-ignorable ones and all format characters."""
+    """Whether a character has no shape of its own: Unicode's default-ignorable ones and all format
+    characters."""
     code = ord(character)
     return (
         unicodedata.category(character) == "Cf"

@@ -1,15 +1,15 @@
 """Characters that a reader or a layer may take for others: data for the scans of `_fence.py`, which decides.
 
-LOOKALIKES is generous on purpose: one wrong entry costs a visible escape in a text that spells the whole word,
-one missing entry lets a lookalike stand. A test walks every code point and says what is missing.
+LOOKALIKES is generous on purpose: one wrong entry costs a visible escape in a text that spells the whole
+word, one missing entry lets a lookalike stand. A test walks every code point and says what is missing.
 """
 
 from typing import Final
 
-# Every character beyond ASCII that reads as a letter of the marker word, alone or among others: its compatibility
-# decomposition or case folding holds the letter, or another script or style writes it so. The idea, and most pairs
-# of the second kind, are those of Unicode's confusable characters (UTS #39); strokes, hooks, turned and small-capital
-# letters, enclosed letters, regional indicators and tag characters are added.
+# Every character beyond ASCII that reads as a letter of the marker word, alone or among others: its
+# compatibility decomposition or case folding holds the letter, or another script or style writes it so. The
+# idea, and most pairs of the second kind, are those of Unicode's confusable characters (UTS #39); strokes,
+# hooks, turned and small-capital letters, enclosed letters, regional indicators and tag characters are added.
 LOOKALIKES: Final[dict[str, str]] = {
     "z": (
         "ŹźŻżŽžƵƶǄǅǆǱǲǳȤȥɀʐʑΖζᏃᙆᴢᵶᶎᶻᶼᶽẐẑẒẓẔẕℤℨ⒵Ⓩⓩ"
@@ -46,9 +46,9 @@ LOOKALIKES: Final[dict[str, str]] = {
     ),
 }
 
-# The inside of a character class: what a layer that normalises (NFKC), lower-cases and drops the invisible would drop,
-# or turn into a letter, a digit or a sign of a control token. Beyond the basic plane whole ranges, because a search
-# would compare single ones one by one; what does not change costs nothing.
+# The inside of a character class: what a layer that normalises (NFKC), lower-cases and drops the invisible
+# would drop, or turn into a letter, a digit or a sign of a control token. Beyond the basic plane whole
+# ranges, because a search would compare single ones one by one; what does not change costs nothing.
 CHANGING: Final = (
     "\u00aa\u00ad\u00b2\u00b3\u00b9\u00ba\u00bc-\u00be\u0130\u0132\u0133\u013f\u0140\u0149\u017f"
     "\u01c4-\u01cc\u01f1-\u01f3\u02b0\u02b2\u02b3\u02b7\u02b8\u02e1-\u02e3\u034f\u0600-\u0605"

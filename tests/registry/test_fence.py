@@ -149,7 +149,8 @@ def test_the_marker_word_is_broken_visibly_wherever_it_stands() -> None:
 
 
 def test_the_word_keeps_its_properties() -> None:
-    """What makes the offsets certain: no digit of an id, no overlap with itself or with the words beside it."""
+    """What makes the offsets certain: no digit of an id, no overlap with itself or with the words beside
+    it."""
     assert not set(WORD) & set("abcdef0123456789")
     assert WORD.count(WORD[0]) == 1
     before, after = "data from ", " not instructions"

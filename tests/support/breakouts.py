@@ -1,7 +1,9 @@
-"""Attempts to break out of a fence, as templates, and the renderer that fills them with the marks of a real block.
+"""Attempts to break out of a fence, as templates, and the renderer that fills them with the marks of a real
+block.
 
-The rows in `tests/data/fence/breakouts.jsonl` come from a collection of break-outs against fences of other projects.
-A hole is `{{NAME}}` or `{{NAME:change:change}}`; NAME is OPEN, CLOSE, NOTICE, NONCE or NAME (the marker word).
+The rows in `tests/data/fence/breakouts.jsonl` come from a collection of break-outs against fences of other
+projects. A hole is `{{NAME}}` or `{{NAME:change:change}}`; NAME is OPEN, CLOSE, NOTICE, NONCE or NAME (the
+marker word).
 """
 
 import base64
@@ -17,14 +19,17 @@ from typing import Any, Final, final
 ROWS: Final = Path(__file__).parent.parent / "data" / "fence" / "breakouts.jsonl"
 
 INVISIBLE: Final = {
-    "zwsp": 0x200B, "zwnj": 0x200C, "zwj": 0x200D, "wj": 0x2060, "bom": 0xFEFF, "shy": 0xAD, "cgj": 0x34F,
+    "zwsp": 0x200B, "zwnj": 0x200C, "zwj": 0x200D, "wj": 0x2060, "bom": 0xFEFF,
+    "shy": 0xAD, "cgj": 0x34F,
     "vs1": 0xFE00, "vs16": 0xFE0F, "vs17": 0xE0100, "mvs": 0x180E, "hangul_filler": 0x3164, "lrm": 0x200E,
     "rlm": 0x200F, "rlo": 0x202E, "lri": 0x2066, "pdi": 0x2069, "inv_times": 0x2062, "arabic_mark": 0x61C,
     "tag_a": 0xE0061, "comb_grave": 0x300, "nul": 0, "bs": 8, "del": 0x7F,
 }  # fmt: skip
 BLANK: Final = {
-    "space": 0x20, "tab": 9, "nbsp": 0xA0, "lf": 0xA, "cr": 0xD, "vt": 0xB, "ff": 0xC, "nel": 0x85, "ls": 0x2028,
-    "ps": 0x2029, "fs": 0x1C, "us": 0x1F, "thin": 0x2009, "ideographic": 0x3000, "ogham": 0x1680, "mmsp": 0x205F,
+    "space": 0x20, "tab": 9, "nbsp": 0xA0, "lf": 0xA, "cr": 0xD, "vt": 0xB, "ff": 0xC,
+    "nel": 0x85, "ls": 0x2028,
+    "ps": 0x2029, "fs": 0x1C, "us": 0x1F, "thin": 0x2009, "ideographic": 0x3000,
+    "ogham": 0x1680, "mmsp": 0x205F,
 }  # fmt: skip
 CYRILLIC_AND_ARMENIAN: Final = str.maketrans("aeocpudstnrkzq", "аеосрսԁѕτոгкᴢԛ")
 
@@ -39,8 +44,8 @@ def in_every_gap(what: str) -> Change:
     return lambda text: what.join(text)
 
 
-def swap(pairs: Mapping[str, str]) -> Change:
-    return lambda text: text.translate(str.maketrans(dict(pairs)))
+def swap(pairs: dict[str, str | int | None]) -> Change:
+    return lambda text: text.translate(str.maketrans(pairs))
 
 
 def each(write: Callable[[int], str]) -> Change:

@@ -63,10 +63,13 @@ def parse(tool: AnyTool, arguments: object) -> ToolInput | list[ErrorDetails]:
     Raises:
         Exception: a validator of the input raised something that is not a validation error.
     """
-    if not isinstance(arguments, Mapping):
-        return [{"type": "model_type", "loc": (), "msg": "", "input": None}]
+    if type(arguments) is not dict:
+        if not isinstance(arguments, Mapping):
+            return [{"type": "model_type", "loc": (), "msg": "", "input": None}]
+        arguments = dict(cast("Mapping[str, Any]", arguments))
+    model: type[ToolInput] = tool.input
     try:
-        return cast("ToolInput", tool.input.model_validate(dict(cast("Mapping[str, Any]", arguments))))
+        return model.model_validate(arguments)
     except ValidationError as error:
         return error.errors(include_url=False, include_context=True, include_input=False)
     except RecursionError:

@@ -18,6 +18,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NoReturn, final
 
@@ -91,9 +92,7 @@ class FenceKey:
     _secret: bytes
 
     def __init__(self) -> None:
-        raise FenceError(
-            "A FenceKey is made by FenceKey.random(), FenceKey.from_env() or FenceKey.from_bytes(secret)."
-        )
+        raise FenceError("A FenceKey is made by FenceKey.random(), FenceKey.from_env() or FenceKey.from_bytes(secret).")
 
     @classmethod
     def random(cls) -> "FenceKey":
@@ -109,14 +108,10 @@ class FenceKey:
         """
         value = os.environ.get(variable)
         if not value:
-            raise FenceError(
-                f"{variable} is not set. Put a secret of at least {MIN_SECRET_BYTES} bytes there."
-            )
+            raise FenceError(f"{variable} is not set. Put a secret of at least {MIN_SECRET_BYTES} bytes there.")
         secret = os.fsencode(value)
         if len(secret) < MIN_SECRET_BYTES:
-            raise FenceError(
-                f"{variable} holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}."
-            )
+            raise FenceError(f"{variable} holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}.")
         return cls.from_bytes(secret)
 
     @classmethod
@@ -131,9 +126,7 @@ class FenceKey:
         if not isinstance(secret, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise FenceError(f"A fence key is made from bytes, not from {type(secret).__name__}.")
         if len(secret) < MIN_SECRET_BYTES:
-            raise FenceError(
-                f"The secret holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}."
-            )
+            raise FenceError(f"The secret holds {len(secret)} bytes. A fence key needs at least {MIN_SECRET_BYTES}.")
         key = object.__new__(cls)
         key._secret = bytes(secret)
         return key
@@ -142,9 +135,7 @@ class FenceKey:
         return "FenceKey(...)"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise FenceError(
-            "A FenceKey is not pickled or copied. Give every process the secret and use from_env()."
-        )
+        raise FenceError("A FenceKey is not pickled or copied. Give every process the secret and use from_env().")
 
     def digest(self, *fields: bytes) -> str:
         """The id over these fields, each under its length, so that no two lists of fields give the same
@@ -175,9 +166,7 @@ PASSED_OVER: Final = rf"(?:[^\w{ESCAPE_OPEN}{ESCAPE_CLOSE}{SYMBOLS}{TAG_LETTERS}
 READS_AS_WORD: Final = re.compile(
     PASSED_OVER.join(f"[{letter}{letter.upper()}{LOOKALIKES[letter]}]" for letter in WORD)
 )
-READS_AS_WORD_ASCII: Final = re.compile(
-    r"[\W_]*+".join(f"[{letter}{letter.upper()}]" for letter in WORD), re.ASCII
-)
+READS_AS_WORD_ASCII: Final = re.compile(r"[\W_]*+".join(f"[{letter}{letter.upper()}]" for letter in WORD), re.ASCII)
 ASCII_LOWER: Final = bytes(range(256)).lower()
 ASCII_PASSED_OVER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 ASCII_WORD: Final = WORD.encode()
@@ -192,9 +181,7 @@ FIRST, SECOND = (
     f"[{letter}{letter.upper()}{''.join(c for c in LOOKALIKES[letter] if ord(c) < 0x10000)}{RARE_PLANES}]"
     for letter in WORD[:2]
 )
-BEGINS: Final = re.compile(
-    f"{FIRST}(?<=[{WORD[0]}{WORD[0].upper()}{LOOKALIKES[WORD[0]]}])(?={PASSED_OVER}{SECOND})"
-)
+BEGINS: Final = re.compile(f"{FIRST}(?<=[{WORD[0]}{WORD[0].upper()}{LOOKALIKES[WORD[0]]}])(?={PASSED_OVER}{SECOND})")
 
 
 def word_offsets(text: str) -> list[int]:
@@ -284,9 +271,7 @@ def escape(character: str) -> str:
 
 SHOWN: Final = Shown()
 LONE_NEWLINE: Final = escape("\n")
-ADJACENT: Final = (
-    ESCAPE_CLOSE + ESCAPE_OPEN
-)  # never in a text of which the brackets are escaped: joins two escapes
+ADJACENT: Final = ESCAPE_CLOSE + ESCAPE_OPEN  # never in a text of which the brackets are escaped: joins two escapes
 
 
 def escape_run(run: re.Match[str]) -> str:
@@ -372,9 +357,7 @@ def has_word(text: str) -> bool:
     return any(character.isalnum() and character not in FILLERS for character in text)
 
 
-LABEL_PLAIN: Final = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;/@#=?()*_~-"
-)
+LABEL_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;/@#=?()*_~-")
 ELLIPSIS: Final = "…"
 
 
@@ -390,10 +373,7 @@ def label_unit(character: str) -> str:
 
 def label_units(origin: str) -> list[str]:
     broken = set(dangerous_offsets(origin, tokens=True))
-    return [
-        escape(character) if offset in broken else label_unit(character)
-        for offset, character in enumerate(origin)
-    ]
+    return [escape(character) if offset in broken else label_unit(character) for offset, character in enumerate(origin)]
 
 
 def origin_label(origin: str) -> str:
@@ -405,20 +385,23 @@ def origin_label(origin: str) -> str:
     return joined_label((origin,))
 
 
-def joined_label(origins: Sequence[str]) -> str:
+def joined_label(origins: tuple[str, ...]) -> str:
     """The label of several origins: each encoded, joined by " + ", and bounded together."""
     if not origins:
         raise FenceError("A foreign text needs an origin. Name who chose it, with a letter or digit.")
-    units: list[str] = []
     for origin in origins:
-        # At run time an origin callable may return anything; what it returned is foreign, so only its type is
-        # named.
+        # At run time an origin callable may return anything; what it returned is foreign, so only its type is named.
         if not isinstance(origin, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise FenceError(
-                f"An origin is a text with a letter or digit in it, not {type(origin).__name__}."
-            )
+            raise FenceError(f"An origin is a text with a letter or digit in it, not {type(origin).__name__}.")
         if not has_word(origin):
             raise FenceError("An origin is a text with a letter or digit in it. Name who chose the text.")
+    return encoded_label(origins)
+
+
+@lru_cache(maxsize=1024)  # a tool has few origins, and an origin is looked through three times
+def encoded_label(origins: tuple[str, ...]) -> str:
+    units: list[str] = []
+    for origin in origins:
         units += [*([JOINED] if units else []), *label_units(origin)]
     label = break_markers("".join(units))
     if len(label) <= MAX_LABEL:
@@ -483,12 +466,15 @@ def compose(segments: Sequence[Segment], *, key: FenceKey) -> str:
     Raises:
         FenceError: a foreign segment names no origin with a letter or digit.
     """
-    joined = segments[0].text if len(segments) == 1 else "".join(segment.text for segment in segments)
-    broken = dangerous_offsets(joined, tokens=True)
+    joined = segments[0].text if len(segments) == 1 else "".join([segment.text for segment in segments])
+    is_own = all([segment.origins is None for segment in segments])
+    broken = dangerous_offsets(joined, tokens=not is_own)
+    if is_own and not broken:
+        return joined  # nothing was written into it, so there is nothing more to hold
     # Own words get the marker break alone: what only the control tokens ask for is looked up again without
     # them.
     own_broken = broken
-    if broken and any(segment.origins is None for segment in segments):
+    if broken and not is_own and any(segment.origins is None for segment in segments):
         own_broken = dangerous_offsets(joined, tokens=False)
     parts: list[str] = []
     markers: list[int] = []
@@ -518,13 +504,10 @@ def compose(segments: Sequence[Segment], *, key: FenceKey) -> str:
 
 
 def within(offsets: Sequence[int], start: int, end: int) -> list[int]:
-    return [
-        offset - start
-        for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]
-    ]
+    return [offset - start for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]]
 
 
-def block(text: str, origins: Sequence[str], broken: Sequence[int], key: FenceKey) -> str:
+def block(text: str, origins: tuple[str, ...], broken: Sequence[int], key: FenceKey) -> str:
     crlf = is_mostly_crlf(text)
     words = text_words(joined_label(origins), crlf=crlf)
     shown = show(text, broken, crlf=crlf)
@@ -539,15 +522,12 @@ def check(text: str, markers: Sequence[int]) -> None:
     The word cannot overlap itself, so anything else that reads as it lies wholly between two of ours.
     """
     if not all(text.startswith(WORD, offset) for offset in markers):
-        raise FenceError(
-            "A marker does not stand where it was written. This is a defect of the fence; report it."
-        )
-    edges = [0, *(edge for offset in markers for edge in (offset, offset + len(WORD))), len(text)]
-    gaps = (text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2))
-    if any(dangerous_offsets(gap, tokens=False) for gap in gaps):
-        raise FenceError(
-            "A second marker stands in a finished text. This is a defect of the fence; report it."
-        )
+        raise FenceError("A marker does not stand where it was written. This is a defect of the fence; report it.")
+    edges = [0, *[edge for offset in markers for edge in (offset, offset + len(WORD))], len(text)]
+    # Put together with a letter that ends every word and completes no code: one look instead of one for each.
+    rest = " a ".join([text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2)])
+    if dangerous_offsets(rest, tokens=False):
+        raise FenceError("A second marker stands in a finished text. This is a defect of the fence; report it.")
 
 
 def unfence_untrusted(block: str, *, key: FenceKey) -> str:
@@ -559,9 +539,7 @@ def unfence_untrusted(block: str, *, key: FenceKey) -> str:
     """
     body = verified(block, key)
     if body is None:
-        raise FenceError(
-            "This is not one whole block of this key: it was cut, edited, or made with another key."
-        )
+        raise FenceError("This is not one whole block of this key: it was cut, edited, or made with another key.")
     return body
 
 
@@ -594,6 +572,8 @@ def is_block(text: str, *, key: FenceKey) -> bool:
 
 def holds_block(text: str, *, key: FenceKey) -> bool:
     """Whether a verifying block of this key stands somewhere in a text; linear in its length."""
+    if WORD not in text:
+        return False
     # Between the two lines of a true block no third stands, so only neighbours are tried and each byte is
     # hashed once.
     lines: Iterator[re.Match[str]] = EITHER.finditer(text)
@@ -616,9 +596,7 @@ def media_lines(*, mime: str, content: bytes, origins: tuple[str, ...], key: Fen
     Raises:
         FenceError: no origin with a letter or digit.
     """
-    units = [
-        c if c in MIME_PLAIN else label_unit(c) if c not in LABEL_PLAIN else f"%{ord(c):02X}" for c in mime
-    ]
+    units = [c if c in MIME_PLAIN else label_unit(c) if c not in LABEL_PLAIN else f"%{ord(c):02X}" for c in mime]
     shown_mime = break_markers("".join(fitting(units, MAX_MIME))) or "unknown"
     words = media_words(joined_label(origins), shown_mime)
     block_id = key.digest(

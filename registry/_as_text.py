@@ -17,11 +17,13 @@ TOO_DEEP: Final = "(deeper data left out)"
 def as_text(value: object) -> str:
     """Any value as text: str as it is, bytes as UTF-8 with surrogates, JSON for plain data, `str()` for the
     rest."""
-    anything = value  # keeps its type as wide as it came
+    anything: object = value  # keeps its type as wide as it came
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).decode("utf-8", "surrogateescape")
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, memoryview):
+        return value.tobytes().decode("utf-8", "surrogateescape")
     if value is None or isinstance(value, PLAIN):
         return as_json(anything)
     try:

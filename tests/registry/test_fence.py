@@ -3,11 +3,13 @@
 import copy
 import pickle
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import registry
+from registry import _fence
 from registry._fence import (
     ID_DIGITS,
     WORD,
@@ -183,6 +185,19 @@ def test_blocks_and_own_text_each_begin_on_their_own_line() -> None:
     assert text == "\n".join(
         ["head", fenced("a", "x"), fenced("b", "y"), fenced("", "z"), "tail", fenced("c", "x"), "end!"]
     )
+
+
+def test_a_second_marker_that_gets_past_the_escapes_is_an_error_and_not_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last line of defence: a defect in the escaping must not leave the module."""
+
+    def show_as_it_is(text: str, broken: Sequence[int], *, crlf: bool) -> str:
+        return text
+
+    monkeypatch.setattr(_fence, "show", show_as_it_is)
+    with pytest.raises(FenceError, match="second marker"):
+        fenced(f"x {WORD.upper()}")
 
 
 def test_a_reply_of_nothing_is_empty() -> None:

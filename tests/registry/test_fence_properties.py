@@ -132,6 +132,14 @@ def test_what_is_passed_over_is_never_a_letter_of_the_word() -> None:
             assert is_passed or is_tag, hex(ord(character))
 
 
+def test_a_character_that_is_passed_over_begins_no_search() -> None:
+    """Were it one, every character of a run would look through the rest of the run."""
+    passed = re.compile(fence.PASSED_OVER)
+    for character in EVERY_CHARACTER:
+        if passed.fullmatch(character):
+            assert not fence.BEGINS.match(f"{character}ué"), hex(ord(character))
+
+
 def test_the_first_letters_decide_for_every_lookalike() -> None:
     for first in LOOKALIKES[WORD[0]] + WORD[0]:
         for second in LOOKALIKES[WORD[1]] + WORD[1]:

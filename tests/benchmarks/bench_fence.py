@@ -35,9 +35,7 @@ def code() -> str:
 
 def texts() -> dict[str, str]:
     prose = "The quick brown fox jumps over the lazy dog. It was a question of time, and nobody knew why.\n"
-    mail = (
-        "From: someone@example.org\r\nSubject: a usual line\r\n\r\nDear all, this is what a mail holds.\r\n"
-    )
+    mail = "From: someone@example.org\r\nSubject: a usual line\r\n\r\nDear all, this is what a mail holds.\r\n"
     hostile = f"{WORD} <|a|>\x00 "
     return {
         "plain prose": filled(prose),
@@ -84,9 +82,7 @@ def main() -> None:
         mac = best(lambda data=data: hmac.digest(b"key", data, hashlib.sha256))  # type: ignore[misc]  # bound now
         escape = best(lambda text=text: html.escape(text))  # type: ignore[misc]  # bound now
         growth = size(block) / len(data)
-        print(
-            f"{name:26}{len(data) / fence / 1e6:12.1f}{fence / mac:10.1f}{fence / escape:15.1f}{growth:9.2f}"
-        )
+        print(f"{name:26}{len(data) / fence / 1e6:12.1f}{fence / mac:10.1f}{fence / escape:15.1f}{growth:9.2f}")
 
 
 if __name__ == "__main__":

@@ -158,9 +158,7 @@ def test_the_word_keeps_its_properties() -> None:
     before, after = "data from ", " not instructions"
     for fixed in ("eol=crlf", before, after, "media"):
         squeezed = re.sub(r"\W", "", fixed)
-        assert not any(
-            WORD.endswith(squeezed[:n]) or WORD.startswith(squeezed[-n:]) for n in range(1, len(squeezed))
-        )
+        assert not any(WORD.endswith(squeezed[:n]) or WORD.startswith(squeezed[-n:]) for n in range(1, len(squeezed)))
 
 
 def test_own_words_pass_byte_for_byte_beside_a_block() -> None:
@@ -206,9 +204,7 @@ def test_a_reply_of_nothing_is_empty() -> None:
 
 
 def test_media_lines_bind_the_bytes_the_type_and_the_origin() -> None:
-    def lines(
-        mime: str = "image/png", content: bytes = b"1", origins: tuple[str, ...] = ("web",)
-    ) -> tuple[str, str]:
+    def lines(mime: str = "image/png", content: bytes = b"1", origins: tuple[str, ...] = ("web",)) -> tuple[str, str]:
         return media_lines(mime=mime, content=content, origins=origins, key=KEY)
 
     opening, closing = lines()
@@ -270,12 +266,8 @@ def test_an_origin_needs_a_letter_or_digit_that_can_be_seen() -> None:
 
 def test_no_other_module_of_the_packages_spells_the_marker_word() -> None:
     packages = (
-        Path(registry.__file__ or registry.__path__[0]).parent
-        if registry.__file__
-        else Path(registry.__path__[0])
+        Path(registry.__file__ or registry.__path__[0]).parent if registry.__file__ else Path(registry.__path__[0])
     )
     root = packages if packages.name == "registry" else packages / "registry"
-    holding = [
-        path.name for path in root.rglob("*.py") if WORD in path.read_text(encoding="utf-8").casefold()
-    ]
+    holding = [path.name for path in root.rglob("*.py") if WORD in path.read_text(encoding="utf-8").casefold()]
     assert holding == ["_fence.py"]

@@ -25,11 +25,7 @@ from tests.support.breakouts import BREAKOUTS, Breakout, marks_of
 KEY = FenceKey.from_bytes(b"a key of the tests alone")
 REAL = fence_untrusted("a page seen before", origin="web", key=KEY)
 SEEN = marks_of(REAL, fence_notice())
-WRONG = (
-    SEEN
-    | {mark: SEEN[mark].replace(SEEN["NONCE"], "0" * 20) for mark in ("OPEN", "CLOSE")}
-    | {"NONCE": "0" * 20}
-)
+WRONG = SEEN | {mark: SEEN[mark].replace(SEEN["NONCE"], "0" * 20) for mark in ("OPEN", "CLOSE")} | {"NONCE": "0" * 20}
 WORD = SEEN["NAME"]
 
 # Drawn like a letter of the word in another script; names do not say so.
@@ -71,9 +67,7 @@ def readings(text: str) -> set[str]:
     """A text as written, and as up to three layers that decode would leave it."""
     seen = {text}
     for _ in range(3):
-        seen |= {
-            decode(each) for each in seen for decode in (html.unescape, urllib.parse.unquote, unbackslashed)
-        }
+        seen |= {decode(each) for each in seen for decode in (html.unescape, urllib.parse.unquote, unbackslashed)}
     return seen
 
 
@@ -86,18 +80,13 @@ def assert_holds(text: str, *, blocks: int) -> None:
     """Exactly two markers for each block, for every reader, and the text can be sent."""
     assert words_read_in(text) == 2 * blocks
     assert words_read_in(unicodedata.normalize("NFKC", text).lower()) == 2 * blocks
-    assert (
-        words_read_in("".join(c for c in text if unicodedata.category(c) not in {"Cf", "Mn", "Cc"}))
-        == 2 * blocks
-    )
+    assert words_read_in("".join(c for c in text if unicodedata.category(c) not in {"Cf", "Mn", "Cc"})) == 2 * blocks
     text.encode("utf-8")
 
 
 def test_the_reader_takes_every_unbroken_change_for_the_mark() -> None:
     """The reader can fail: it sees the word in nearly every change of the closing line that stands bare."""
-    missed = {
-        row.id for row in BREAKOUTS if row.kind == "every-change" and not words_read_in(row.render(SEEN))
-    }
+    missed = {row.id for row in BREAKOUTS if row.kind == "every-change" and not words_read_in(row.render(SEEN))}
     decoded_by_nobody = {"rev", "b64", "rot13"}
     splits_or_cuts_the_word = {"nfd", "cut", "mid_tag_a", "word_tag_a", "lt_tag_a"}
     assert {change.split("-", 1)[1] for change in missed} <= decoded_by_nobody | splits_or_cuts_the_word
@@ -136,9 +125,7 @@ PATTERNS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in BREAKOUTS if len(row.render(SEEN)) < 400], ids=lambda row: row.id
-)
+@pytest.mark.parametrize("row", [row for row in BREAKOUTS if len(row.render(SEEN)) < 400], ids=lambda row: row.id)
 def test_no_breakout_spread_over_parts_gives_a_marker(row: Breakout) -> None:
     text = row.render(SEEN)
     middle = max(0, text.casefold().find(WORD[0]))
@@ -146,9 +133,7 @@ def test_no_breakout_spread_over_parts_gives_a_marker(row: Breakout) -> None:
         for pattern in PATTERNS:
             cuts = [0, cut, *([min(cut + 2, len(text))] if len(pattern) == 3 else []), len(text)]
             parts = [text[a:b] for a, b in pairwise(cuts)]
-            composed = compose(
-                [Segment(text=t, origins=o) for t, o in zip(parts, pattern, strict=True)], key=KEY
-            )
+            composed = compose([Segment(text=t, origins=o) for t, o in zip(parts, pattern, strict=True)], key=KEY)
             blocks = sum(origins is not None for origins in pattern)
             # Own words keep lone surrogates: they pass byte for byte.
             seen = composed.encode("utf-8", "replace").decode()
@@ -159,6 +144,4 @@ def test_no_breakout_spread_over_parts_gives_a_marker(row: Breakout) -> None:
 
 def joined_parts(composed: str) -> list[str]:
     """The reply as a reader sees it that passes over the lines of blocks: all that is left, joined."""
-    return [
-        "".join(line for line in composed.split("\n") if not re.match(rf"\[/?{WORD} [0-9a-f]{{20}}", line))
-    ]
+    return ["".join(line for line in composed.split("\n") if not re.match(rf"\[/?{WORD} [0-9a-f]{{20}}", line))]

@@ -65,9 +65,7 @@ def test_every_reply_holds_the_markers_of_its_blocks_alone(
 
 @given(text=TEXTS)
 def test_a_single_foreign_part_is_the_block(text: str) -> None:
-    assert compose([Segment(text=text, origins=("o",))], key=KEY) == fence_untrusted(
-        text, origin="o", key=KEY
-    )
+    assert compose([Segment(text=text, origins=("o",))], key=KEY) == fence_untrusted(text, origin="o", key=KEY)
 
 
 @given(text=TEXTS)
@@ -98,9 +96,7 @@ def test_every_character_that_decomposes_or_folds_to_a_letter_of_the_word_reads_
 
 
 def test_every_character_named_as_a_letter_of_the_word_reads_as_it() -> None:
-    named = re.compile(
-        r"(?:LETTER|SYMBOL LETTER|SMALL CAPITAL|LATIN (?:SMALL|CAPITAL) LETTER) ([ZUPQRK])(?: WITH .*)?"
-    )
+    named = re.compile(r"(?:LETTER|SYMBOL LETTER|SMALL CAPITAL|LATIN (?:SMALL|CAPITAL) LETTER) ([ZUPQRK])(?: WITH .*)?")
     missing: list[str] = []
     for character in EVERY_CHARACTER:
         name = unicodedata.name(character, "")

@@ -96,18 +96,10 @@ CHANGES: Final[dict[str, Change]] = {
         f"mid_{name}": (lambda c: lambda text: insert(text, len(text) // 2, c))(chr(code))
         for name, code in INVISIBLE.items()
     },
+    **{f"word_{name}": (lambda c: lambda text: insert(text, 5, c))(chr(code)) for name, code in INVISIBLE.items()},
+    **{f"lt_{name}": (lambda c: lambda text: insert(text, 1, c))(chr(code)) for name, code in INVISIBLE.items()},
     **{
-        f"word_{name}": (lambda c: lambda text: insert(text, 5, c))(chr(code))
-        for name, code in INVISIBLE.items()
-    },
-    **{
-        f"lt_{name}": (lambda c: lambda text: insert(text, 1, c))(chr(code))
-        for name, code in INVISIBLE.items()
-    },
-    **{
-        f"ws_{name}": swap(
-            {"<": "<" + chr(code), "[": "[" + chr(code), ">": chr(code) + ">", "]": chr(code) + "]"}
-        )
+        f"ws_{name}": swap({"<": "<" + chr(code), "[": "[" + chr(code), ">": chr(code) + ">", "]": chr(code) + "]"})
         for name, code in BLANK.items()
     },
     **{f"in_{name}": swap({"/": "/" + chr(code)}) for name, code in BLANK.items()},

@@ -467,7 +467,7 @@ def compose(segments: Sequence[Segment], *, key: FenceKey) -> str:
         FenceError: a foreign segment names no origin with a letter or digit.
     """
     joined = segments[0].text if len(segments) == 1 else "".join([segment.text for segment in segments])
-    is_own = all([segment.origins is None for segment in segments])
+    is_own = all(segment.origins is None for segment in segments)
     broken = dangerous_offsets(joined, tokens=not is_own)
     if is_own and not broken:
         return joined  # nothing was written into it, so there is nothing more to hold

@@ -15,6 +15,7 @@ from registry._outcome import Answered, Failed, Malformed, MediaPart, Outcome, R
 from registry._registry import Registry
 from registry._reply import Media, MixedReply, OwnReply, Reply, refuse, reply
 from registry._sync import run_registry_tool_sync
+from registry._text import Table, escape_cell, parse_table, quote_prose, render_table, unescape_cell, unquote_prose
 from registry._tooldef import AnyTool, ToolDef, ToolInput
 from registry.errors import ToolCallError, ToolFailed
 
@@ -40,6 +41,7 @@ __all__ = [
     "Registry",
     "Reply",
     "Shed",
+    "Table",
     "TimedOut",
     "ToolCallError",
     "ToolDef",
@@ -48,12 +50,18 @@ __all__ = [
     "call_tool",
     "call_tool_sync",
     "errors",
+    "escape_cell",
     "fence_notice",
     "fence_untrusted",
+    "parse_table",
+    "quote_prose",
     "refuse",
     "remaining_s",
+    "render_table",
     "reply",
     "run_registry_tool",
     "run_registry_tool_sync",
+    "unescape_cell",
     "unfence_untrusted",
+    "unquote_prose",
 ]

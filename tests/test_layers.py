@@ -12,7 +12,7 @@ ORDER = (
     ("registry.errors",),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
     ("registry._encoded",),
-    ("registry._fence",),
+    ("registry._fence", "registry._text"),
     ("registry._reply",),
     ("registry._tooldef", "registry._outcome"),
     ("registry._registry", "registry._admission", "registry._envelope"),

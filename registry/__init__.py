@@ -6,6 +6,7 @@ Start with `ToolDef`, then `run_registry_tool`. Everything that is public is exp
 from registry import errors
 from registry._admission import Admission
 from registry._call import remaining_s
+from registry._catalog import Catalog, CatalogTool, catalog
 from registry._deployment import AuditRecord, Caller, CatalogProse, Deployment, Permitted
 from registry._dispatch import run_registry_tool
 from registry._fence import FenceKey, fence_notice, fence_untrusted, unfence_untrusted
@@ -25,7 +26,9 @@ __all__ = [
     "AnyTool",
     "AuditRecord",
     "Caller",
+    "Catalog",
     "CatalogProse",
+    "CatalogTool",
     "Deployment",
     "Failed",
     "FenceKey",
@@ -49,6 +52,7 @@ __all__ = [
     "ToolInput",
     "call_tool",
     "call_tool_sync",
+    "catalog",
     "errors",
     "escape_cell",
     "fence_notice",

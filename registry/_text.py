@@ -139,16 +139,14 @@ def parse_table(text: str) -> Table:
     Raises:
         TextError: the text is not one that `render_table` returns: cut, joined or edited.
     """
-    header, *lines = text.split("\n")
-    marks_and_cells = [cells_of(row) for row in (header, *lines)]
-    (mark, columns), *rows = marks_and_cells
-    last, end = rows.pop() if rows else ("", ())
-    numbers = [number for number, _ in rows]
-    if (mark, last, len(end)) != (HEADER, trailer(len(rows)), 1) or numbers != [str(n + 1) for n in range(len(rows))]:
+    marks, cells = zip(*map(cells_of, text.split("\n")), strict=True)
+    count = len(marks) - 2
+    if marks != (HEADER, *map(str, range(1, count + 1)), trailer(count)):
         raise TextError("parse_table: this is not a whole table. Give it what render_table returned, whole.")
-    if any(len(cells) != len(columns) for _, cells in rows):
-        raise TextError("parse_table: a row has more or fewer cells than there are columns.")
-    return Table(columns=columns, rows=tuple(cells for _, cells in rows), provenance=end[0])
+    columns, *rows, provenance = cells
+    if any(len(row) != len(columns) for row in rows) or len(provenance) != 1:
+        raise TextError("parse_table: a line has more or fewer cells than it must have.")
+    return Table(columns=columns, rows=tuple(rows), provenance=provenance[0])
 
 
 def trailer(rows: int) -> str:

@@ -24,6 +24,10 @@ ORDER = (
     ("registry._sync",),
     ("registry",),
     ("registry._load",),
+    ("registry.testing._marks", "registry.testing._samples", "registry.testing._observer"),
+    ("registry.testing.corpus",),
+    ("registry.testing._kit",),
+    ("registry.testing",),
     ("registry.cli",),
     ("connectors",),
 )

@@ -30,7 +30,7 @@ BLANK: Final = {
     "space": 0x20, "tab": 9, "nbsp": 0xA0, "lf": 0xA, "cr": 0xD, "vt": 0xB, "ff": 0xC, "nel": 0x85, "ls": 0x2028,
     "ps": 0x2029, "fs": 0x1C, "us": 0x1F, "thin": 0x2009, "ideographic": 0x3000, "ogham": 0x1680, "mmsp": 0x205F,
 }  # fmt: skip
-CYRILLIC_AND_ARMENIAN: Final = str.maketrans("aeocpudstnrkzq", "аеосрսԁѕտոгкᴢԛ")
+CYRILLIC_AND_ARMENIAN: Final = str.maketrans("aeocpudstnrkzq", "аеосрսԁѕτոгкᴢԛ")
 
 
 def inserted(what: str, at: Callable[[str], int], text: str) -> str:

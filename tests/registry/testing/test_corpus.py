@@ -148,7 +148,7 @@ def test_an_exception_that_nobody_worded_says_nothing_in_either_half(attack: Att
     assert "OSError" in str(body["text"])
 
 
-@each(attack for attack in EVERYTHING if has_word(attack.text))
+@each([attack for attack in EVERYTHING if has_word(attack.text)])
 def test_an_origin_is_one_line_in_the_fence_and_exact_in_the_other_half(attack: Attack) -> None:
     outcome = call(lambda _: reply("1 page", Foreign("a page", attack.text)))
     opening, *_ = outcome.text.removeprefix("1 page\n").splitlines()

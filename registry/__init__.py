@@ -6,6 +6,7 @@ Start with `ToolDef`, then `run_registry_tool`. Everything that is public is exp
 from registry import errors
 from registry._admission import Admission
 from registry._call import remaining_s
+from registry._catalog import Catalog, CatalogTool, catalog
 from registry._deployment import AuditRecord, Caller, CatalogProse, Deployment, Permitted
 from registry._dispatch import run_registry_tool
 from registry._fence import FenceKey, fence_notice, fence_untrusted, unfence_untrusted
@@ -15,6 +16,7 @@ from registry._outcome import Answered, Failed, Malformed, MediaPart, Outcome, R
 from registry._registry import Registry
 from registry._reply import Media, MixedReply, OwnReply, Reply, refuse, reply
 from registry._sync import run_registry_tool_sync
+from registry._text import Table, escape_cell, parse_table, quote_prose, render_table, unescape_cell, unquote_prose
 from registry._tooldef import AnyTool, ToolDef, ToolInput
 from registry.errors import ToolCallError, ToolFailed
 
@@ -24,7 +26,9 @@ __all__ = [
     "AnyTool",
     "AuditRecord",
     "Caller",
+    "Catalog",
     "CatalogProse",
+    "CatalogTool",
     "Deployment",
     "Failed",
     "FenceKey",
@@ -40,6 +44,7 @@ __all__ = [
     "Registry",
     "Reply",
     "Shed",
+    "Table",
     "TimedOut",
     "ToolCallError",
     "ToolDef",
@@ -47,13 +52,20 @@ __all__ = [
     "ToolInput",
     "call_tool",
     "call_tool_sync",
+    "catalog",
     "errors",
+    "escape_cell",
     "fence_notice",
     "fence_untrusted",
+    "parse_table",
+    "quote_prose",
     "refuse",
     "remaining_s",
+    "render_table",
     "reply",
     "run_registry_tool",
     "run_registry_tool_sync",
+    "unescape_cell",
     "unfence_untrusted",
+    "unquote_prose",
 ]

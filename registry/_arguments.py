@@ -14,7 +14,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from registry._tooldef import AnyTool, ToolInput
+from registry._tooldef import AnyTool, ToolInput, wording
 
 __all__ = ["parse", "problems"]
 
@@ -79,7 +79,9 @@ def parse(tool: AnyTool, arguments: object) -> ToolInput | list[ErrorDetails]:
 def problems(tool: AnyTool, arguments: object, errors: Iterable[ErrorDetails], *, show_unknown: bool) -> str:
     """Say what is wrong: one line for each field, with the kind of error and never a value."""
     ours = own_names(cast("type[ToolInput]", tool.input))
-    said = (f"- {place(error, arguments, ours, show_unknown)}: {sentence(error)}" for error in errors)
+    # Enum labels and patterns of a third party are its prose, and whether that is shown is not for this place to decide.
+    is_own = wording(tool).schema is None
+    said = (f"- {place(error, arguments, ours, show_unknown)}: {sentence(error, is_own=is_own)}" for error in errors)
     lines = list(dict.fromkeys(said))
     shown = lines[:MOST_PROBLEMS]
     if len(lines) > len(shown):
@@ -111,13 +113,14 @@ def named(way: Iterable[int | str], at: object, ours: frozenset[str]) -> Iterato
             at = inside.get(step, inside)
 
 
-def sentence(error: ErrorDetails) -> str:
+def sentence(error: ErrorDetails, *, is_own: bool) -> str:
     kind = error["type"]
+    context = {k: v for k, v in error.get("ctx", {}).items() if is_own or isinstance(v, int | float)}
     template = SENTENCES.get(kind)
     if template is None:
         return f"is not accepted ({kind})"
     try:
-        return template.format_map(error.get("ctx", {}))
+        return template.format_map(context)
     except (KeyError, AttributeError):
         return f"is not accepted ({kind})"
 

@@ -5,23 +5,21 @@ Read this first. A `ToolDef` is a fact, checked when it is built; it runs nothin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
-from typing import Any, Generic, Literal, TypeAlias, cast, final, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, cast, final, get_args
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError
 from pydantic.errors import PydanticInvalidForJsonSchema
 from typing_extensions import TypeVar
 
-from registry._foreign import Foreign, class_name, is_origin, shown
+from registry._foreign import Foreign, class_name, is_origin, origins_of, shown
 from registry._reply import Reply
+from registry._schema import NAME, UnusableSchema, foreign_schema, prose_marks
 from registry.errors import DeclarationError
 
-__all__ = ["AnyTool", "DeclaredT", "Effect", "InputT", "ToolDef", "ToolInput"]
-
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+__all__ = ["AnyTool", "DeclaredT", "Effect", "InputT", "ToolDef", "ToolInput", "Wording", "wording"]
 
 Effect: TypeAlias = Literal["read", "write", "destroy"]
 
@@ -30,6 +28,10 @@ class ToolInput(BaseModel):
     """The arguments of a tool, for a model to fill in. Unknown fields are refused, at every depth."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prose_origin: ClassVar[str | Literal[False] | None] = None
+    """Who worded the schema (titles, descriptions, enum labels, defaults): `False` is this program, a string names a third
+    party. None is whoever wrote the tool's description. One input of a third party inside makes the whole schema theirs."""
 
 
 InputT = TypeVar("InputT", bound=ToolInput)
@@ -71,6 +73,7 @@ class ToolDef(Generic[InputT, DeclaredT]):
         check_name(self.name)
         check_description(self.name, self.description)
         check_input(self.name, self.input)
+        check_prose(self)
         check_handler(self.name, self.handler)
         check_declaration(self.name, self.untrusted_output)
         check_rest(self.name, self.scope, self.effect, self.dispatches)
@@ -84,6 +87,32 @@ class ToolDef(Generic[InputT, DeclaredT]):
 
 # A tool of any input and any declaration, for where tools are collected.
 AnyTool: TypeAlias = "ToolDef[Any, Any]"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """Who worded what a catalogue shows of a tool. None is this program; otherwise the origins of the third party."""
+
+    description: tuple[str, ...] | None
+    schema: tuple[str, ...] | None
+
+    @property
+    def is_own(self) -> bool:
+        return self.description is None and self.schema is None
+
+
+def wording(tool: AnyTool) -> Wording:
+    """Say who worded a tool's description and its schema."""
+    description: tuple[str, ...] | None = None
+    if isinstance(tool.description, Foreign):
+        said = origins_of(cast("Foreign[object]", tool.description))
+        description = said or (f"the author of tool {tool.name}",)
+    schema = tuple(prose_marks(tool.input)) or None
+    if schema is None and tool.input.prose_origin is None:
+        # Who wrote the one most likely wrote the other; an input that is ours says so.
+        schema = description
+    return Wording(description=description, schema=schema)
 
 
 def check_name(name: object) -> None:
@@ -110,6 +139,32 @@ def check_input(tool: str, model: object) -> None:
             f"Tool {tool!r}: input holds {name!r}, which accepts unknown fields. Derive it from registry.ToolInput, or set "
             "extra='forbid' in its configuration."
         )
+
+
+def check_prose(tool: AnyTool) -> None:
+    """What a third party wrote must be possible to show, under either setting of a deployment."""
+    marks: list[object] = [tool.input.prose_origin, *prose_marks(tool.input)]
+    for mark in marks:
+        if not (mark is None or mark is False or is_origin(mark)):
+            raise DeclarationError(
+                f"Tool {tool.name!r}: prose_origin of its input is {shown(mark)}. Write who worded the schema, as a string "
+                "with a letter or digit; False if this program did; None if whoever wrote the description did."
+            )
+    if isinstance(tool.description, Foreign) and not cast("Foreign[object]", tool.description).measure(is_text):
+        raise DeclarationError(f"Tool {tool.name!r}: description is a Foreign of something that is no str.")
+    if wording(tool).schema is None:
+        return
+    try:
+        foreign_schema(tool.input)
+    except UnusableSchema as error:
+        raise DeclarationError(
+            f"Tool {tool.name!r}: a third party wrote its input, and {error}. Leave the tool out, or write an input "
+            "of your own."
+        ) from None
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def check_handler(tool: str, handler: object) -> None:

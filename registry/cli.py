@@ -7,13 +7,15 @@ other side outside of its fence.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast, get_args
 
-from registry._deployment import Deployment
+from registry._catalog import catalog as catalog_of
+from registry._deployment import CatalogProse, Deployment
 from registry._dispatch import run_registry_tool
 from registry._envelope import outcome_body
 from registry._fence import WORD
@@ -23,9 +25,6 @@ from registry._outcome import Answered, Failed, Outcome, Refused
 from registry._registry import Registry
 from registry._tooldef import AnyTool
 from registry.errors import HedgerowError
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 try:
     import click
@@ -48,6 +47,13 @@ tools_option = click.option(
     "once. Without it: the connector packages that are installed.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
+prose_option = click.option(
+    "--prose",
+    type=click.Choice(get_args(CatalogProse)),
+    default="quoted",
+    show_default=True,
+    help="What becomes of descriptions that a third party wrote.",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,11 +65,18 @@ def main() -> None:
 @main.command()
 @tools_option
 @json_option
-def tools(references: Sequence[str], as_json: bool) -> None:
-    """List the tools, what they take, and who chooses the bytes of their answers."""
+@prose_option
+def tools(references: Sequence[str], as_json: bool, prose: CatalogProse) -> None:
+    """List the tools, what they take, and who chooses the bytes of their answers.
+
+    In lines and in a table, descriptions that a third party wrote are never shown; --prose decides for --json.
+    """
     registry = registry_of(references)
     if as_json:
-        click.echo(json.dumps([described(tool) for tool in registry.values()], indent=2))
+        body = catalog_of(deployed(registry, prose)).body()
+        listed = cast("list[dict[str, Any]]", body["tools"])
+        declared = [{**entry, **declarations(tool)} for entry, tool in zip(listed, registry.values(), strict=True)]
+        click.echo(json.dumps({**body, "tools": declared}, indent=2))
     elif sys.stdout.isatty():
         Console().print(table(registry.values()))
     else:
@@ -71,6 +84,19 @@ def tools(references: Sequence[str], as_json: bool) -> None:
             click.echo(
                 "\t".join((tool.name, tool.effect, declaration(tool), ", ".join(fields(tool)), description(tool)))
             )
+
+
+@main.command()
+@tools_option
+@json_option
+@prose_option
+def catalog(references: Sequence[str], as_json: bool, prose: CatalogProse) -> None:
+    """Show the tools as a model is shown them, with a third party's descriptions quoted or omitted."""
+    shown = catalog_of(deployed(registry_of(references), prose))
+    if as_json:
+        click.echo(json.dumps(shown.body(), indent=2))
+        return
+    click.echo(shown.text.encode("utf-8", "surrogateescape"))
 
 
 @main.command()
@@ -105,6 +131,10 @@ def call(
     if deployment.admission.in_use:
         click.echo("The tool is still running; this command ends with it. Ctrl-C leaves it.", err=True)
     context.exit(ANSWERED if isinstance(outcome, Answered) else OTHER)
+
+
+def deployed(registry: Registry, prose: CatalogProse) -> Deployment:
+    return dataclasses.replace(Deployment.single_user(registry), catalog_prose=prose)
 
 
 def waited(deployment: Deployment, name: str, arguments: dict[str, Any]) -> Outcome:
@@ -178,14 +208,11 @@ def table(found: Iterable[AnyTool]) -> Table:
     return shown
 
 
-def described(tool: AnyTool) -> dict[str, Any]:
+def declarations(tool: AnyTool) -> dict[str, Any]:
+    """What the owner of the tools reads beside what a model is shown."""
     return {
-        "name": tool.name,
-        "description": description(tool),
-        "effect": tool.effect,
         "grant": tool.grant,
         "untrusted_output": False if tool.untrusted_output is False else declaration(tool),
-        "input": tool.input.model_json_schema(),
     }
 
 
@@ -203,5 +230,7 @@ def description(tool: AnyTool) -> str:
 
 
 def fields(tool: AnyTool) -> list[str]:
-    found = cast("dict[str, FieldInfo]", tool.input.model_fields)
-    return [name if field.is_required() else f"[{name}]" for name, field in found.items()]
+    """The names of the input's fields; those that may be left out stand in brackets."""
+    schema = catalog_of(deployed(Registry([tool]), "omitted")).tools[0].schema()
+    required: list[str] = schema.get("required", [])
+    return [name if name in required else f"[{name}]" for name in schema.get("properties", {})]

@@ -8,6 +8,7 @@
     │   └── ForeignFunctionError         a function given to a foreign value raised
     ├── ReplyError (ValueError)          a handler builds a reply, a refusal or a failure wrongly
     ├── FenceError (ValueError)          a fence key, or a block that does not verify
+    ├── TextError (ValueError)           a table or quoted prose that does not read back
     ├── CallError (RuntimeError)         a call is made where none can be made
     ├── ToolCallError                    a nested call ended in something other than an answer
     ├── IngressRefused                   a way in refuses what it was asked for; `refuse(error.code, error.sentence)`
@@ -31,6 +32,7 @@ __all__ = [
     "HedgerowError",
     "IngressRefused",
     "ReplyError",
+    "TextError",
     "ToolCallError",
     "ToolFailed",
 ]
@@ -59,6 +61,10 @@ class ReplyError(HedgerowError, ValueError):
 
 class FenceError(HedgerowError, ValueError):
     """A fence key is unusable, or a block does not verify."""
+
+
+class TextError(HedgerowError, ValueError):
+    """A table cannot be rendered, or a text is not what the renderer returned and cannot be read back."""
 
 
 class CallError(HedgerowError, RuntimeError):

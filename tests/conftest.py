@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+
+from tests.support.snapshots import Snapshots
 
 PREFIX = "not run: "
 
@@ -20,3 +23,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 reasons[reason.removeprefix(PREFIX)] += 1
     said = "; ".join(f"{count} tests, since {reason}" for reason, count in sorted(reasons.items()))
     terminalreporter.write_line(f"Not run: {said or 'nothing'}.")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the one flag that rewrites what snapshots are compared with."""
+    parser.addoption("--rewrite-snapshots", action="store_true", help="Write tests/snapshots anew; then read the diff.")
+
+
+@pytest.fixture
+def snapshots(request: pytest.FixtureRequest) -> Snapshots:
+    """What is committed in tests/snapshots."""
+    folder = Path(__file__).parent / "snapshots"
+    return Snapshots(folder=folder, rewrite=bool(request.config.getoption("rewrite_snapshots")))

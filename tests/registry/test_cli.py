@@ -71,10 +71,12 @@ def test_tools_lists_what_a_reference_names_one_line_each(folder: Path, referenc
 
 def test_tools_as_json_carries_the_schema_and_the_declaration(folder: Path) -> None:
     listed = hedgerow(folder, "tools", "--tools", "my_tools:LAMP", "--json")
-    (tool,) = json.loads(listed.stdout)
+    body = json.loads(listed.stdout)
+    (tool,) = body["tools"]
 
+    assert body["catalog_prose"] == "quoted"
     assert (tool["name"], tool["untrusted_output"], tool["grant"]) == ("lamp", False, "lamp")
-    assert tool["input"]["required"] == ["url"]
+    assert tool["input_schema"]["own"]["required"] == ["url"]
 
 
 def test_call_shows_the_outcome_as_a_model_reads_it(folder: Path) -> None:

@@ -10,6 +10,7 @@ from registry._deployment import AuditRecord, Caller, CatalogProse, Deployment, 
 from registry._dispatch import run_registry_tool
 from registry._fence import FenceKey, fence_notice, fence_untrusted, unfence_untrusted
 from registry._foreign import Foreign
+from registry._narrow import Digits, Hex, IsoDate, Uuid
 from registry._nested import call_tool, call_tool_sync
 from registry._outcome import Answered, Failed, Malformed, MediaPart, Outcome, Refused, Shed, TimedOut
 from registry._registry import Registry
@@ -26,9 +27,12 @@ __all__ = [
     "Caller",
     "CatalogProse",
     "Deployment",
+    "Digits",
     "Failed",
     "FenceKey",
     "Foreign",
+    "Hex",
+    "IsoDate",
     "Malformed",
     "Media",
     "MediaPart",
@@ -45,6 +49,7 @@ __all__ = [
     "ToolDef",
     "ToolFailed",
     "ToolInput",
+    "Uuid",
     "call_tool",
     "call_tool_sync",
     "errors",

@@ -5,9 +5,12 @@
     HedgerowError
     ├── DeclarationError (TypeError)     a tool, a registry or a deployment is built wrongly
     ├── ForeignError (TypeError)         a foreign value is used as if it were ours
-    │   └── ForeignFunctionError         a function given to a foreign value raised
+    │   ├── ForeignFunctionError         a function given to a foreign value raised
+    │   └── NarrowError                  a foreign value does not fit the closed model it is narrowed to
     ├── ReplyError (ValueError)          a handler builds a reply, a refusal or a failure wrongly
     ├── FenceError (ValueError)          a fence key, or a block that does not verify
+    ├── PromptError (TypeError)          a part of a prompt does not say who wrote it
+    ├── PipelineError (ValueError)       a pipeline, or a file of one, that cannot run
     ├── CallError (RuntimeError)         a call is made where none can be made
     ├── ToolCallError                    a nested call ended in something other than an answer
     ├── IngressRefused                   a way in refuses what it was asked for; `refuse(error.code, error.sentence)`
@@ -30,6 +33,9 @@ __all__ = [
     "ForeignFunctionError",
     "HedgerowError",
     "IngressRefused",
+    "NarrowError",
+    "PipelineError",
+    "PromptError",
     "ReplyError",
     "ToolCallError",
     "ToolFailed",
@@ -53,12 +59,25 @@ class ForeignFunctionError(ForeignError):
     """A function given to `map`, `measure` or `one_of` raised; its text is foreign, so only its class is named."""
 
 
+@final
+class NarrowError(ForeignError):
+    """A foreign value does not fit the closed model that it is narrowed to; names the model's fields, and no value."""
+
+
 class ReplyError(HedgerowError, ValueError):
     """A handler builds a reply, a refusal or a failure in a way that cannot be shown."""
 
 
 class FenceError(HedgerowError, ValueError):
     """A fence key is unusable, or a block does not verify."""
+
+
+class PromptError(HedgerowError, TypeError):
+    """A part of a prompt does not say who wrote it."""
+
+
+class PipelineError(HedgerowError, ValueError):
+    """A pipeline cannot run; raised before any of its steps does. The text names each step and path."""
 
 
 class CallError(HedgerowError, RuntimeError):

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 # From the bottom up. A module may import those before it, never one after it or beside it.
 ORDER = (
     ("registry.errors",),
+    ("registry._narrow",),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
     ("registry._encoded",),
     ("registry._fence",),

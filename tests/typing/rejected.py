@@ -106,6 +106,8 @@ page = Foreign("text", "web")
 joined: str = "a" + page  # type: ignore[operator]
 words: str = page.map(str.upper)  # type: ignore[assignment]
 page.measure(str.upper)  # type: ignore[arg-type]
+page.narrow(Plain)  # type: ignore[type-var]
+page.narrow("Plain")  # type: ignore[arg-type]
 len(page)  # type: ignore[arg-type]
 page[0]  # type: ignore[index]
 list(page)  # type: ignore[call-overload]

@@ -23,6 +23,7 @@ ORDER = (
     ("registry._dispatch",),
     ("registry._nested",),
     ("registry._sync",),
+    ("registry.prompt",),
     ("registry",),
     ("registry._load",),
     ("registry.cli",),

@@ -9,7 +9,9 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from registry import AnyTool, Foreign, Hex, Media, MixedReply, OwnReply, ToolDef, ToolInput, refuse, reply
+from registry import AnyTool, FenceKey, Foreign, Hex, Media, MixedReply, OwnReply, ToolDef, ToolInput, refuse, reply
+from registry.prompt import AnthropicPrompt, Message, owner, prompt, stranger
+from registry.prompt import own as own_words
 
 
 class Page(ToolInput):
@@ -157,3 +159,10 @@ verdict: Verdict = page.narrow(Verdict)
 state: Literal["open", "closed"] = page.narrow(Verdict).state
 ToolDef(name="a", description="d", input=Page, handler=judged, untrusted_output=False)
 both: Foreign[tuple[str, ...]] = Foreign.join([page, upper])
+
+# A prompt: each part says who wrote it.
+asked = prompt(
+    own_words("You triage {count} issues.", count=3), owner(program), stranger("text", origin="web"), stranger(page)
+)
+messages: list[Message] = asked.openai(key=FenceKey.random())
+arguments: AnthropicPrompt = asked.anthropic(key=FenceKey.random())

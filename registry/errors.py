@@ -10,6 +10,7 @@
     ├── ReplyError (ValueError)          a handler builds a reply, a refusal or a failure wrongly
     ├── FenceError (ValueError)          a fence key, or a block that does not verify
     ├── PromptError (TypeError)          a part of a prompt does not say who wrote it
+    ├── DocumentError (ValueError)       a file of a pipeline or a manifest cannot be read
     ├── PipelineError (ValueError)       a pipeline, or a file of one, that cannot run
     ├── CallError (RuntimeError)         a call is made where none can be made
     ├── ToolCallError                    a nested call ended in something other than an answer
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CallError",
     "DeclarationError",
+    "DocumentError",
     "FenceError",
     "ForeignError",
     "ForeignFunctionError",
@@ -74,6 +76,10 @@ class FenceError(HedgerowError, ValueError):
 
 class PromptError(HedgerowError, TypeError):
     """A part of a prompt does not say who wrote it."""
+
+
+class DocumentError(HedgerowError, ValueError):
+    """A file of a pipeline or a manifest cannot be read; names the file and the line, and shows nothing of the text."""
 
 
 class PipelineError(HedgerowError, ValueError):

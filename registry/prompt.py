@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final, Literal, LiteralString, TypeAlias, cas
 
 from typing_extensions import TypedDict
 
-from registry._fence import FenceKey, Segment, as_text, compose, fence_notice, holds_block
+from registry._as_text import as_text
+from registry._fence import FenceKey, Segment, compose, fence_notice, holds_block
 from registry._foreign import Foreign, class_name, is_origin, join_origins, open_foreign, origins_of, shown, under
 from registry._reply import Media
 from registry.errors import PromptError

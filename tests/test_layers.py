@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 # From the bottom up. A module may import those before it, never one after it or beside it.
 ORDER = (
     ("registry.errors",),
-    ("registry._narrow",),
+    ("registry._narrow", "registry.documents"),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
     ("registry._encoded",),
     ("registry._fence",),
@@ -24,6 +24,12 @@ ORDER = (
     ("registry._nested",),
     ("registry._sync",),
     ("registry.prompt",),
+    ("registry._pipeline_refs",),
+    ("registry._pipeline_model",),
+    ("registry._pipeline_check",),
+    ("registry._pipeline_plan",),
+    ("registry._pipeline_run",),
+    ("registry.pipeline",),
     ("registry",),
     ("registry._load",),
     ("registry.cli",),

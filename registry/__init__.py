@@ -11,6 +11,7 @@ from registry._deployment import AuditRecord, Caller, CatalogProse, Deployment, 
 from registry._dispatch import run_registry_tool
 from registry._fence import FenceKey, fence_notice, fence_untrusted, unfence_untrusted
 from registry._foreign import Foreign
+from registry._narrow import Digits, Hex, IsoDate, Uuid
 from registry._nested import call_tool, call_tool_sync
 from registry._outcome import Answered, Failed, Malformed, MediaPart, Outcome, Refused, Shed, TimedOut
 from registry._registry import Registry
@@ -30,9 +31,12 @@ __all__ = [
     "CatalogProse",
     "CatalogTool",
     "Deployment",
+    "Digits",
     "Failed",
     "FenceKey",
     "Foreign",
+    "Hex",
+    "IsoDate",
     "Malformed",
     "Media",
     "MediaPart",
@@ -50,6 +54,7 @@ __all__ = [
     "ToolDef",
     "ToolFailed",
     "ToolInput",
+    "Uuid",
     "call_tool",
     "call_tool_sync",
     "catalog",

@@ -24,7 +24,7 @@ from registry._reply import MixedReply
 from registry._work import abandon, first_of, start
 from registry.errors import ToolCallError, ToolFailed
 
-__all__ = ["Dispatched", "dispatch", "run_registry_tool"]
+__all__ = ["Dispatched", "dispatch", "run_registry_tool", "start_call"]
 
 log = logging.getLogger("hedgerow")
 
@@ -69,22 +69,35 @@ async def run_registry_tool(
     Raises:
         asyncio.CancelledError: the caller was cancelled. There is no outcome then.
     """
+    return (await start_call(deployment, name, arguments, caller, argument_origins)).outcome
+
+
+async def start_call(
+    deployment: Deployment,
+    name: str,
+    arguments: Mapping[str, Any],
+    caller: Caller | None,
+    argument_origins: Iterable[str],
+) -> Dispatched:
+    """The same, for a pipeline: with the reply that the answer was rendered from, since it binds values and no text."""
     call = Call(
         deployment=deployment,
         caller=caller,
         argument_origins=join_origins(argument_origins),
         deadline=time.monotonic() + deployment.reply_timeout_s,
     )
-    return (await dispatch(call, name, arguments)).outcome
+    return await dispatch(call, name, arguments)
 
 
 @final
 @dataclass(slots=True, kw_only=True, eq=False)
 class Dispatched:
-    """What a call ended in and, for a nested call, the reply that an answer was rendered from."""
+    """What a call ended in and, for a nested call and a pipeline, the reply that an answer was rendered from."""
 
     outcome: Outcome
     reply: MixedReply | None = None
+    returned: object = None
+    """What the handler itself returned: in it, own parts are own even where foreign arguments had them fenced."""
     media_bytes: int = 0
 
 
@@ -162,7 +175,7 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
         return refused(call, error.code)
     except Exception as error:  # noqa: BLE001  # a value of the handler's making raises when it is read
         return crashed(call, error)
-    return Dispatched(outcome=answered, reply=reply, media_bytes=media_bytes)
+    return Dispatched(outcome=answered, reply=reply, returned=ended.returned, media_bytes=media_bytes)
 
 
 def permission(deployment: Deployment, caller: Caller | None) -> Permitted | None:

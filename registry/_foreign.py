@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, NoReturn, Self, TypeVar, cast, final, overload
 
+from pydantic import BaseModel
+
+from registry._narrow import narrow_to
 from registry.errors import ForeignError, ForeignFunctionError
 
 __all__ = ["Foreign", "class_name", "join_origins", "open_foreign", "origins_of", "under"]
@@ -16,12 +19,13 @@ __all__ = ["Foreign", "class_name", "join_origins", "open_foreign", "origins_of"
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 Origins = tuple[str, ...]
 
 WAYS_OUT = (
-    "Put it into reply(...) as a part of its own, change it with .map(fn), or take a number with .measure(fn) "
-    "or a word of ours with .one_of(...)."
+    "Put it into reply(...) as a part of its own, change it with .map(fn), or take a number with .measure(fn), "
+    "a word of ours with .one_of(...) or a closed model with .narrow(...)."
 )
 
 
@@ -103,6 +107,19 @@ class Foreign(Generic[T_co]):
             return None
         plain = str.__str__(value)
         return next((word for word in ours if str.__eq__(word, plain)), None)
+
+    def narrow(self, model: type[ModelT]) -> ModelT:
+        """Make a closed model from the value: an object, or text that is JSON of one. What is returned is our own.
+
+        A model is closed when a sentence cannot come through it. Its strings are a `Literal`, an `Enum` or one of `Digits`,
+        `Hex`, `Uuid` and `IsoDate`; beside them it holds numbers, bools, None, closed models and lists with a `max_length`.
+        Numbers and a choice of our words are what the other side still decides.
+
+        Raises:
+            ForeignError: the model is not closed; the message names the field and says what to write.
+            NarrowError: the value does not fit; the message names fields of the model and never a value.
+        """
+        return narrow_to(model, self._value)
 
     def for_program(self) -> T_co:
         """Hand the bare value to a program that is not a model (paging by a `next` address, a digest, a parser).

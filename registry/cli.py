@@ -7,12 +7,13 @@ other side outside of its fence.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import version
-from typing import Any, cast, get_args
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_args
 
 from registry._catalog import catalog as catalog_of
 from registry._deployment import CatalogProse, Deployment
@@ -35,6 +36,8 @@ except ModuleNotFoundError as missing:
     sys.exit(f"hedgerow needs {missing.name!r}: pip install 'hedgerow[cli]'")
 
 __all__ = ["main"]
+
+T = TypeVar("T")
 
 ANSWERED, OTHER, USAGE = 0, 1, 2
 
@@ -126,25 +129,77 @@ def call(
         near = ", ".join(registry) or "none"
         raise click.UsageError(f"There is no tool {name!r}. The tools are: {near}.")
     deployment = Deployment.single_user(registry, reply_timeout_s=timeout_s)
-    outcome = waited(deployment, name, dict(map(argument, arguments)))
+    outcome = waited(f"Calling {name} ...", run_registry_tool(deployment, name, dict(map(argument, arguments))))
     show(outcome, as_json=as_json)
     if deployment.admission.in_use:
         click.echo("The tool is still running; this command ends with it. Ctrl-C leaves it.", err=True)
     context.exit(ANSWERED if isinstance(outcome, Answered) else OTHER)
 
 
-def deployed(registry: Registry, prose: CatalogProse) -> Deployment:
-    return dataclasses.replace(Deployment.single_user(registry), catalog_prose=prose)
+@main.command()
+@tools_option
+@json_option
+@click.option("--dry-run", is_flag=True, help="Check the pipeline and print the plan; call nothing.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0.1),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="For each step.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
+@click.pass_context
+def run(
+    context: click.Context,
+    references: Sequence[str],
+    as_json: bool,
+    dry_run: bool,
+    timeout_s: float,
+    file: Path,
+    inputs: Sequence[str],
+) -> None:
+    """Run the pipeline in FILE (.json or .toml) and show its outcome as a model would read it.
 
+    The inputs that the pipeline lists are given as for `call`, and count as yours. The exit code is 0 for an answer, 1 for
+    any other outcome, 2 for a pipeline that cannot run.
+    """
+    # Here and not above: no other command needs pipelines, nor the library that they need.
+    from registry.documents import read_document
+    from registry.pipeline import parse_pipeline, plan_pipeline, run_pipeline
 
-def waited(deployment: Deployment, name: str, arguments: dict[str, Any]) -> Outcome:
-    """Call, with a sign of life on a terminal."""
+    registry = registry_of(references)
+    deployment = Deployment.single_user(registry, reply_timeout_s=timeout_s)
+    given = dict(map(argument, inputs))
     try:
-        with Console(stderr=True).status(f"Calling {name} ..."):
-            return asyncio.run(run_registry_tool(deployment, name, arguments))
+        document = read_document(file)
+        pipeline = parse_pipeline(document.data, document=document)
+        known = given if given or not dry_run else None
+        plan = plan_pipeline(deployment, pipeline, inputs=known, document=document)
+    except (HedgerowError, ModuleNotFoundError) as error:
+        raise click.UsageError(str(error)) from error
+    if dry_run:
+        click.echo(json.dumps(asdict(plan), indent=2) if as_json else plan.text)
+        return
+    result = waited(f"Running {file.name} ...", run_pipeline(deployment, pipeline, inputs=given))
+    show(result.outcome, as_json=as_json)
+    context.exit(ANSWERED if isinstance(result.outcome, Answered) else OTHER)
+
+
+def waited(doing: str, work: Coroutine[Any, Any, T]) -> T:
+    """Wait for a call, with a sign of life on a terminal."""
+    try:
+        with Console(stderr=True).status(doing):
+            return asyncio.run(work)
     except KeyboardInterrupt:
         click.echo("Left before the tool had answered.", err=True)
         raise SystemExit(130) from None
+
+
+def deployed(registry: Registry, prose: CatalogProse) -> Deployment:
+    return replace(Deployment.single_user(registry), catalog_prose=prose)
 
 
 def registry_of(references: Sequence[str]) -> Registry:

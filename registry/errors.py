@@ -5,10 +5,14 @@
     HedgerowError
     ├── DeclarationError (TypeError)     a tool, a registry or a deployment is built wrongly
     ├── ForeignError (TypeError)         a foreign value is used as if it were ours
-    │   └── ForeignFunctionError         a function given to a foreign value raised
+    │   ├── ForeignFunctionError         a function given to a foreign value raised
+    │   └── NarrowError                  a foreign value does not fit the closed model it is narrowed to
     ├── ReplyError (ValueError)          a handler builds a reply, a refusal or a failure wrongly
     ├── FenceError (ValueError)          a fence key, or a block that does not verify
     ├── TextError (ValueError)           a table or quoted prose that does not read back
+    ├── PromptError (TypeError)          a part of a prompt does not say who wrote it
+    ├── DocumentError (ValueError)       a file of a pipeline or a manifest cannot be read
+    ├── PipelineError (ValueError)       a pipeline, or a file of one, that cannot run
     ├── CallError (RuntimeError)         a call is made where none can be made
     ├── ToolCallError                    a nested call ended in something other than an answer
     ├── IngressRefused                   a way in refuses what it was asked for; `refuse(error.code, error.sentence)`
@@ -26,11 +30,15 @@ if TYPE_CHECKING:
 __all__ = [
     "CallError",
     "DeclarationError",
+    "DocumentError",
     "FenceError",
     "ForeignError",
     "ForeignFunctionError",
     "HedgerowError",
     "IngressRefused",
+    "NarrowError",
+    "PipelineError",
+    "PromptError",
     "ReplyError",
     "TextError",
     "ToolCallError",
@@ -55,6 +63,11 @@ class ForeignFunctionError(ForeignError):
     """A function given to `map`, `measure` or `one_of` raised; its text is foreign, so only its class is named."""
 
 
+@final
+class NarrowError(ForeignError):
+    """A foreign value does not fit the closed model that it is narrowed to; names the model's fields, and no value."""
+
+
 class ReplyError(HedgerowError, ValueError):
     """A handler builds a reply, a refusal or a failure in a way that cannot be shown."""
 
@@ -65,6 +78,18 @@ class FenceError(HedgerowError, ValueError):
 
 class TextError(HedgerowError, ValueError):
     """A table cannot be rendered, or a text is not what the renderer returned and cannot be read back."""
+
+
+class PromptError(HedgerowError, TypeError):
+    """A part of a prompt does not say who wrote it."""
+
+
+class DocumentError(HedgerowError, ValueError):
+    """A file of a pipeline or a manifest cannot be read; names the file and the line, and shows nothing of the text."""
+
+
+class PipelineError(HedgerowError, ValueError):
+    """A pipeline cannot run; raised before any of its steps does. The text names each step and path."""
 
 
 class CallError(HedgerowError, RuntimeError):

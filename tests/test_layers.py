@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 # From the bottom up. A module may import those before it, never one after it or beside it.
 ORDER = (
     ("registry.errors",),
+    ("registry._narrow", "registry.documents"),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
     ("registry._encoded",),
     ("registry._fence", "registry._text"),
@@ -22,6 +23,13 @@ ORDER = (
     ("registry._dispatch",),
     ("registry._nested", "registry._catalog"),
     ("registry._sync",),
+    ("registry.prompt",),
+    ("registry._pipeline_refs",),
+    ("registry._pipeline_model",),
+    ("registry._pipeline_check",),
+    ("registry._pipeline_plan",),
+    ("registry._pipeline_run",),
+    ("registry.pipeline",),
     ("registry",),
     ("registry._load",),
     ("registry.testing._marks", "registry.testing._samples", "registry.testing._observer"),

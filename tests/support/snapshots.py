@@ -20,9 +20,7 @@ class Snapshots:
     def hold(self, group: str, values: Mapping[str, Any]) -> None:
         """Assert that the files of a group are exactly these values, no file more and none fewer."""
         folder = self.folder / group
-        written = {
-            f"{name}.json": json.dumps(value, indent=2, ensure_ascii=True) + "\n" for name, value in values.items()
-        }
+        written = {f"{name}.json": as_json(value) for name, value in values.items()}
         if self.rewrite:
             folder.mkdir(parents=True, exist_ok=True)
             for path in folder.glob("*.json"):
@@ -33,3 +31,14 @@ class Snapshots:
         assert sorted(found) == sorted(written), "Rewrite with: pytest --rewrite-snapshots"
         for name, text in written.items():
             assert found[name] == text, f"{group}/{name} differs. Rewrite with: pytest --rewrite-snapshots"
+
+    def hold_file(self, path: Path, value: Any) -> None:
+        """Assert that one file elsewhere, which is published, is exactly this value."""
+        text = as_json(value)
+        if self.rewrite:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        assert path.read_bytes().decode() == text, f"{path.name} differs. Rewrite with: pytest --rewrite-snapshots"
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True) + "\n"

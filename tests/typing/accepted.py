@@ -5,8 +5,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
-from registry import AnyTool, Foreign, Media, MixedReply, OwnReply, ToolDef, ToolInput, refuse, reply
+from pydantic import BaseModel
+
+from registry import AnyTool, FenceKey, Foreign, Hex, Media, MixedReply, OwnReply, ToolDef, ToolInput, refuse, reply
+from registry.prompt import AnthropicPrompt, Message, owner, prompt, stranger
+from registry.prompt import own as own_words
 
 
 class Page(ToolInput):
@@ -55,6 +60,17 @@ def origin(request: Page) -> str:
 
 def with_prefix(prefix: str, request: Page) -> str:
     return prefix + request.url
+
+
+class Verdict(BaseModel):
+    state: Literal["open", "closed"]
+    commit: Hex
+
+
+# The end of a flow: what a closed model says is ours.
+def judged(request: Page) -> OwnReply:
+    verdict = Foreign(request.url, "web").narrow(Verdict)
+    return reply(f"The issue is {verdict.state}.", data=verdict)
 
 
 class Handlers:
@@ -139,4 +155,14 @@ word: str | None = page.one_of("open", "closed")
 upper: Foreign[str] = page.map(str.upper)
 lines: Foreign[list[str]] = page.map(str.splitlines)
 program: str = page.for_program()
+verdict: Verdict = page.narrow(Verdict)
+state: Literal["open", "closed"] = page.narrow(Verdict).state
+ToolDef(name="a", description="d", input=Page, handler=judged, untrusted_output=False)
 both: Foreign[tuple[str, ...]] = Foreign.join([page, upper])
+
+# A prompt: each part says who wrote it.
+asked = prompt(
+    own_words("You triage {count} issues.", count=3), owner(program), stranger("text", origin="web"), stranger(page)
+)
+messages: list[Message] = asked.openai(key=FenceKey.random())
+arguments: AnthropicPrompt = asked.anthropic(key=FenceKey.random())

@@ -8,6 +8,8 @@ Each wrong line carries the code of its refusal; under `warn_unused_ignores` a r
 from __future__ import annotations
 
 from registry import Foreign, MixedReply, OwnReply, ToolDef, ToolInput, reply
+from registry.prompt import own as own_words
+from registry.prompt import owner, prompt, stranger
 
 
 class Page(ToolInput):
@@ -106,7 +108,18 @@ page = Foreign("text", "web")
 joined: str = "a" + page  # type: ignore[operator]
 words: str = page.map(str.upper)  # type: ignore[assignment]
 page.measure(str.upper)  # type: ignore[arg-type]
+page.narrow(Plain)  # type: ignore[type-var]
+page.narrow("Plain")  # type: ignore[arg-type]
 len(page)  # type: ignore[arg-type]
 page[0]  # type: ignore[index]
 list(page)  # type: ignore[call-overload]
 reply(1)  # type: ignore[call-overload]
+
+# A part of a prompt that nobody wrote, and text of somebody else's as own words.
+prompt("text")  # type: ignore[arg-type]
+prompt(own_words("one"), page)  # type: ignore[arg-type]
+owner(page)  # type: ignore[arg-type]
+own_words(page)  # type: ignore[arg-type]
+own_words("{name}", name="text")  # type: ignore[arg-type]
+own_words(words)  # pyright: ignore[reportArgumentType]  # mypy takes a LiteralString for any str
+stranger(1)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""A pipeline over two small tools."""

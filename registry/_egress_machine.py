@@ -25,7 +25,7 @@ MAX_HELD: Final = 300
 
 # How much of the output the triggers look back on, and how much text is taken in at once.
 MEMORY: Final = 96
-BLOCK: Final = 2048
+BLOCK: Final = 512
 NOT_A_HOST: Final = frozenset("\"'`<>()]}|,;.!?。，、；：！？）」』】》”’⟨⟩")
 GAP_BEFORE_TITLE: Final = frozenset("\"'")
 
@@ -34,12 +34,13 @@ GAP_BEFORE_TITLE: Final = frozenset("\"'")
 class Machine:
     """Breaks triggers in a stream of text."""
 
-    __slots__ = ("_at", "_open", "_out", "_sticky", "_swallower", "_text", "_written")
+    __slots__ = ("_at", "_ends", "_open", "_out", "_sticky", "_swallower", "_text", "_written")
 
     def __init__(self) -> None:
         self._text = ""  # the last MEMORY characters written, then what is not written yet
         self._written = 0  # where the second part begins
         self._at = 0  # where the search for the next trigger goes on
+        self._ends: tuple[int, int] | None = None
         self._out: list[str] = []
         self._swallower: Swallower | None = None
         # A tag stands open in the output. `sticky`: an attribute's quote was opened in it, so that readers may
@@ -56,6 +57,7 @@ class Machine:
         """Takes text and returns what can be written."""
         for start in range(0, len(chunk), BLOCK):
             self._text += chunk[start : start + BLOCK]
+            self._ends = None
             self._run(final=False)
         return self._take()
 
@@ -96,15 +98,13 @@ class Machine:
         return done
 
     def _search(self, *, final: bool) -> bool:
-        """Goes to the next trigger and settles it; False when there is nothing more to do with what has come."""
-        text = self._text
-        limit = sure = len(text)
-        if not final:
-            start = max(self._written, limit - triggers.LOOK)
-            closed = triggers.UP_TO_CLOSED.match(text, start)
-            limit = start if closed is None else closed.end()
-            sure = limit if closed or limit == self._written else limit - triggers.MAX_SCHEME - 1
+        """Settles one trigger after another; False when there is nothing more to do with what has come."""
+        text = ""
+        limit = sure = 0
         while True:
+            if text is not self._text:
+                text = self._text
+                limit, sure = (len(text), len(text)) if final else self._limits()
             pattern = triggers.TRIGGER_IN_TAG if self._open else triggers.TRIGGER
             found = pattern.search(text, self._at)
             if found is None or found.start() >= limit:
@@ -113,8 +113,22 @@ class Machine:
                 return False
             at = found.start()
             moved = self._settle(at, text[at], final)
-            if moved is not None:
-                return moved
+            if moved is False or self._swallower is not None:
+                return bool(moved)
+
+    def _limits(self) -> tuple[int, int]:
+        """Up to where triggers can be settled, and up to where text without a trigger can be written."""
+        text = self._text
+        end = len(text)
+        # Both are counted from the end, where a removal changes nothing, and reckoned anew when the end has changed.
+        if self._ends is not None and end - self._ends[0] > self._written:
+            return end - self._ends[0], max(self._written, end - self._ends[1])
+        start = max(self._written, end - triggers.LOOK)
+        closed = triggers.UP_TO_CLOSED.match(text, start)
+        limit = start if closed is None else closed.end()
+        sure = limit if closed or limit == self._written else max(self._written, limit - triggers.MAX_SCHEME - 1)
+        self._ends = end - limit, end - sure
+        return limit, sure
 
     # What a trigger can come to. None: passed, the search goes on in the same text.
 
@@ -194,12 +208,13 @@ class Machine:
     def _colon(self, at: int, after: int, final: bool) -> bool | None:
         text = self._text
         following = text[after : after + 1]
+        context = text[max(0, at - triggers.MAX_SCHEME) : at].rstrip("\\").lower()
+        if (following.isalnum() or following in _NEVER_SLASHES) and not context.endswith(_ACTING_ENDS):
+            return self._pass(after)
         start = at - self._scheme_length(at)
         slashes = triggers.SLASHES.match(text, after)
-        context = text[max(0, at - triggers.MAX_SCHEME) : at].rstrip("\\").lower()
-        if slashes is None and following not in "/\\&" and not context.endswith(_ACTING_ENDS):
-            if following.isascii() or text[at] != ":":
-                return self._pass(after)
+        if slashes is None and not context.endswith(_ACTING_ENDS) and (following not in "/\\&" or final):
+            return self._pass(after)
         if not self._is_whole(at, final):
             return self._wait(start, at)
         if slashes is not None and self._is_host(context, slashes.group(), slashes.end()):
@@ -232,6 +247,8 @@ class Machine:
         text = self._text
         if context.endswith(triggers.GLUED_SCHEMES):
             return text[after] not in NOT_A_HOST and text[after] != "*"
+        if not context.endswith(_ACTING_ENDS):
+            return False
         word = context[len(context.rstrip(triggers.SCHEME_CHARACTERS)) :]
         shaped = f"{word}:{text[after : after + triggers.LOOK]}"
         return triggers.SHAPED_SCHEMES.match(shaped) is not None
@@ -309,7 +326,7 @@ class Machine:
         if found.end() == len(text) and len(word) < triggers.LOOK and not final:
             return self._wait(at, at)
         word = word[: triggers.LOOK]
-        if not any(map(word.__contains__, "/\\:：&%<／＼")):
+        if triggers.SPECIAL.search(word) is None:
             return self._pass(at + 1) if len(word) < triggers.LOOK else self._replace(at + 1, at + 1, " ")
         if not points_outside(word, strict=False) and not ("." in word and "/" in word):
             return self._replace(at + 1, at + 1, " ")
@@ -365,17 +382,19 @@ class Machine:
     def _angle_link(self, at: int, final: bool) -> bool | None:
         """Settles `<scheme:...>` and `<somebody@host>`; None when it is neither."""
         text = self._text
-        if not self._is_whole(at, final):
-            # A tag that is sure to come to more than an angle link needs no waiting here.
-            return self._wait(at, at) if ">" not in text[at:] else self._angle_link(at, final=True)
+        word = triggers.WORD.match(text, at, at + triggers.LOOK)
+        assert word is not None  # it may be empty
+        if word.end() == len(text) and not final and word.end() - at < triggers.LOOK:
+            return self._wait(at, at)
+        if ":" not in word.group() and "@" not in word.group():
+            return None
         mail = triggers.ANGLE_MAIL.match(text, at)
         if mail is not None:
             return self._replace(at, mail.end(), LINK_REMOVED)
         link = triggers.ANGLE_LINK.match(text, at)
         if link is None or triggers.ROUTE_CONVERTER.match(text, at):
             return None
-        word = triggers.WORD.match(text, at, at + triggers.LOOK)
-        if word is None or (">" not in word.group() and word.end() - at < triggers.LOOK):
+        if ">" not in word.group() and word.end() - at < triggers.LOOK:
             return None
         if triggers.PREFIXED_NAME.match(text, at) and link.group(1).lower() not in triggers.ACTING_SCHEMES:
             return self._replace(at + 1, at + 1, " ")
@@ -404,6 +423,7 @@ class Machine:
         return self._replace(at, at + 1, MARKUP_REMOVED, Value())
 
 
+_NEVER_SLASHES: Final = frozenset("\"'`([{<$*.,-_;=|~!?")
 _ACTING_ENDS: Final = (
     *triggers.GLUED_SCHEMES,
     *("data", "tel", "sms", "callto", "facetime", "skype", "file", "magnet", "view-source", "search-ms", "intent", "blob"),
@@ -422,12 +442,14 @@ def points_outside(inside: str, *, strict: bool) -> bool:
         inside: The text after the opening bracket, to the closing one where it was found.
         strict: Whether any slash and any colon count, as in a real destination, or only what is plainly an address.
     """
-    body = inside.lstrip("> \t\r\n\f")
-    word = body.split(None, 1)[0] if body.split(None, 1) else ""
+    words = inside.lstrip("> \t\r\n\f").split(None, 1)
+    if not words or (triggers.SPECIAL.search(words[0]) is None and "=" not in words[0]):
+        return False
+    word = words[0]
     if word.startswith("<") or triggers.ENCODED.search(word) or triggers.OUTSIDE_SLASHES.search(word):
         return True
     if triggers.SCHEME_FIRST.match(word) or "：" in word or ("\\" in word and "/" in word):
         return True
     if "=" in word and ('"' in word or "'" in word):
         return True  # a renderer that does not escape quotes makes an attribute of it
-    return strict and any(map(word.__contains__, "/\\:&%<`"))
+    return strict and triggers.SPECIAL.search(word) is not None

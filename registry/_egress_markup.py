@@ -23,6 +23,7 @@ ACTIVE_ELEMENTS: Final = frozenset(
     " fencedframe feimage foreignobject frame frameset html ilayer image img isindex layer link meta model object"
     " param picture portal set source track use video webview".split()
 )
+KNOWN_ELEMENTS: Final = RAW_ELEMENTS | ACTIVE_ELEMENTS
 # Attributes that load, link or run on any element.
 SINKS: Final = frozenset(
     "action archive attributionsrc background cite classid code codebase content data dynsrc formaction href icon"
@@ -40,6 +41,7 @@ BLANKS: Final = re.compile(r"\s*")
 EQUALS: Final = re.compile(r"\s*=\s*")
 UNQUOTED: Final = re.compile(r"[^\s>]*")
 # What stands in code after a comparison (`i<n; i++)`) and in no attribute name that anybody writes.
+STOP: Final = re.compile("[=>]")
 CODE: Final = re.compile(r"[;(){}&|,+*\[\]]")
 
 UP_TO_NAME: Final = re.compile(r"(?s:.*)[\s\"'<>/=]")
@@ -59,8 +61,10 @@ def is_sink(name: str) -> bool:
 def read_tag(text: str, at: int, *, final: bool) -> tuple[Verdict, int]:
     """Judges the tag that may begin at `text[at]`; with `keep` comes the index after its `>`."""
     limit = at + MAX_TAG
-    ended = final or len(text) >= limit
-    end = min(len(text), limit)
+    following = text.find("<", at + 1, limit)
+    # The next `<` ends the look, even in quotes: so every character is looked at once, however many `<` there are.
+    end = min(len(text), limit) if following < 0 else following
+    ended = final or following >= 0 or len(text) >= limit
     found = NAME.match(text, at, end)
     if found is None:
         return "follow", at
@@ -68,22 +72,33 @@ def read_tag(text: str, at: int, *, final: bool) -> tuple[Verdict, int]:
     here = found.end()
     if here - at >= MAX_NAME:
         return read_unfinished(text, at), at
-    if here >= end and not final:
+    if here >= end and not ended:
         return "wait", at
-    if here >= end and LETTERS.fullmatch(name):
+    if here >= len(text) and LETTERS.fullmatch(name):
         return "follow", at
     closing = text.startswith("</", at)
     active = name in ACTIVE_ELEMENTS and not closing
     raw = name in RAW_ELEMENTS and not closing
     unsure = read_unfinished(text, at)
+    stop = STOP.search(text, here, end)
+    if unsure == "follow" and CODE.search(text, here, end if stop is None else stop.start()):
+        return "follow", at
+    if stop is None:
+        return (unsure if ended else "wait"), at
+    if stop.group() == ">":
+        return ("break", at) if raw else ("keep", stop.end())
+    return _read_attributes(text, at, here, end, ended=ended, harmful=active or raw, unsure=unsure)
+
+
+def _read_attributes(
+    text: str, at: int, here: int, end: int, *, ended: bool, harmful: bool, unsure: Verdict
+) -> tuple[Verdict, int]:
     while True:
         here = _past(GAP, text, here, end)
         if here >= end:
             return (unsure if ended else "wait"), at
         if text[here] == ">":
-            return ("break", at) if raw else ("keep", here + 1)
-        if text[here] == "<":
-            return unsure, at
+            return "keep", here + 1
         start = here
         here = _past(ATTRIBUTE, text, here, end)
         attribute = text[start:here]
@@ -92,14 +107,11 @@ def read_tag(text: str, at: int, *, final: bool) -> tuple[Verdict, int]:
             return (unsure if ended else "wait"), at
         equals = EQUALS.match(text, here, end)
         if equals is None:
-            if unsure == "follow" and CODE.search(attribute):
-                return "follow", at
             here = max(here, start + 1)
             continue
         here = equals.end()
-        harmful = active or raw or is_sink(attribute)
         value, here, closed = _value(text, here, end)
-        if harmful and (active or raw or PLAIN_VALUE.match(value) is None):
+        if harmful or (is_sink(attribute) and PLAIN_VALUE.match(value) is None):
             return ("remove", at) if closed or ended or value else ("wait", at)
         if not closed:
             return (unsure if ended else "wait"), at
@@ -112,7 +124,7 @@ def read_unfinished(text: str, at: int) -> Verdict:
     """
     begins = LETTERS.match(text[at + 1 : at + MAX_NAME].lower())
     assert begins is not None  # it may be empty
-    return "break" if begins.group() in RAW_ELEMENTS | ACTIVE_ELEMENTS else "follow"
+    return "break" if begins.group() in KNOWN_ELEMENTS else "follow"
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int, end: int) -> int:

@@ -5,6 +5,7 @@ a state and at most a few characters, never text. Each swallower has `eat(text, 
 which it dropped, whether it has come to its end, and what is to be written there.
 """
 
+import re
 from typing import Final, Protocol, final
 
 BLANKS: Final = " \t\n\r\f"
@@ -14,6 +15,9 @@ MAX_TRAILING: Final = 32
 # Punctuation of scripts without blanks: an address ends there, or the rest of the sentence goes with it.
 ENDS: Final = frozenset("<>\"`|，、；：！？）」』】》”’»\u2028\u2029")
 MAX_BLANKS: Final = 32
+# Runs that no rule below looks at, dropped at once.
+PLAIN_IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9/%&=#@$+\\^-]+")
+PLAIN_IN_DESTINATION: Final = re.compile(r"[A-Za-z0-9/%&=#@$+,.:;?!\[\]^_-]+")
 
 
 class Swallower(Protocol):
@@ -39,6 +43,10 @@ class Address:
         """Drops to the end of the address."""
         here = at
         while here < len(text):
+            plain = PLAIN_IN_ADDRESS.match(text, here)
+            if plain is not None:
+                here = plain.end()
+                continue
             if self._is_end(text, here):
                 return here + (self._takes_closer and text[here] == self._closer), True, ""
             character = text[here]
@@ -115,6 +123,12 @@ class Destination:
                     return here + (1 if done == "close" else 0), True, " " if done == "text" else ""
                 here += 1
                 continue
+            if self._part == "destination" and not self._escaped:
+                plain = PLAIN_IN_DESTINATION.match(text, here)
+                if plain is not None:
+                    self._lines = 0
+                    here = plain.end()
+                    continue
             here += 1
             if self._escaped:
                 self._escaped = False

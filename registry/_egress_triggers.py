@@ -32,7 +32,8 @@ NAMING_COMMANDS: Final = "url|nolinkurl|style|class|cssId"
 
 _FIRST: Final = r"[:：﹕&/／⁄∕\\<\].。．｡{more}]"
 _REST: Final = rf"""(?:
-    (?<=[:：﹕])(?={UNSEEN}{{0,3}}\\?{SLASH}|[^\s:])
+    (?<=[:：﹕])(?={UNSEEN}{{0,3}}\\?{SLASH})
+  | (?<=[opatlsebdrOPATLSEBDR]:)(?=[^\s:])
   | (?<=\])(?=:|[ \t]{{0,3}}\r?\n?[ \t]{{0,3}}(?:\(|\Z))
   | (?<=<)(?=[A-Za-z/!?]|[!-;=?-~]{{1,64}}@)
   | (?<=[/／⁄∕])(?<![A-Za-z0-9:：﹕].)(?={UNSEEN}{{0,3}}\\?{FORWARD})
@@ -63,7 +64,7 @@ ADDRESS_HOST: Final = re.compile(
     rf"""(?:
         [^.]+{DOT}[^\s.`]
       | .*%[0-9A-Fa-f]{{2}} | .*&(?:\#|[A-Za-z]+;) | .*[@．｡]
-      | [0-9]{{7,}} | 0[xX][0-9A-Fa-f]+ | localhost(?![A-Za-z]) | [^:]+:[0-9]+\Z | \[[0-9A-Fa-f:.]*:
+      | [0-9]{{7,}} | 0[xX][0-9A-Fa-f]+ | localhost | [^:]+:[0-9] | \[[0-9A-Fa-f:.]*:
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -96,6 +97,7 @@ AFTER_BRACKET: Final = re.compile(r"\]([ \t]{0,3}\r?\n?[ \t]{0,3})(\(|:|\Z)?")
 DEFINITION: Final = re.compile(r"\]:([\s>]*)(\S*)")
 SCHEME_FIRST: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s:]")
 ENCODED: Final = re.compile(r"&(?:\#|[A-Za-z]+;)|%[0-9A-Fa-f]{2}")
+SPECIAL: Final = re.compile(r"[/\\:&%<`：／＼]")
 OUTSIDE_SLASHES: Final = re.compile(r"[/\\／＼]{2}")
 
 COMMAND: Final = re.compile(rf"\\({LOADING_COMMANDS}|{NAMING_COMMANDS})(?![A-Za-z])")

@@ -1,15 +1,16 @@
 """The state machine of the egress strip: text in, text without a trigger out.
 
-How it works. One string holds the end of what was already written and, after it, what was not. The machine looks for
-the next *trigger* (`_egress_triggers`) in that string, so every decision sees the output to its left and the input to
-its right: what was removed is invisible to the next decision, and a removal always leaves a character that joins
-nothing. A trigger is passed, waits for more input, or is broken: by a placeholder in its place, or, where only the
-shape is dangerous and not the words, by one blank inside it. Plain text between two triggers is found by one regular
-expression and copied whole, which is where the speed is; text comes in blocks, so that cutting the string stays cheap.
+How it works. One string holds the end of what was already written and, after it, what was not. The machine
+looks for the next *trigger* (`_egress_triggers`) in that string, so every decision sees the output to its
+left and the input to its right: what was removed is invisible to the next decision, and a removal always
+leaves a character that joins nothing. A trigger is passed, waits for more input, or is broken: by a
+placeholder in its place, or, where only the shape is dangerous and not the words, by one blank inside it.
+Plain text between two triggers is found by one regular expression and copied whole, which is where the
+speed is; text comes in blocks, so that cutting the string stays cheap.
 
-What it must never do: recognise constructs and act on them as wholes (nesting defeats it), track code fences (a
-renderer disagrees about what is code), keep back more than MAX_HELD characters, or decide differently because a chunk
-ended somewhere. A decision is taken only when no further input could change it.
+What it must never do: recognise constructs and act on them as wholes (nesting defeats it), track code
+fences (a renderer disagrees about what is code), keep back more than MAX_HELD characters, or decide
+differently because a chunk ended somewhere. A decision is taken only when no further input could change it.
 """
 
 from typing import Final, final
@@ -18,7 +19,8 @@ from registry import _egress_markup as markup
 from registry import _egress_triggers as triggers
 from registry._egress_swallow import Address, Destination, Swallower, Tag, Value
 
-# Inert: no bracket that Markdown knows, no letter or digit at an edge, a blank inside so that it is no destination.
+# Inert: no bracket that Markdown knows, no letter or digit at an edge, a blank inside so that it is no
+# destination.
 LINK_REMOVED: Final = "⟨link removed⟩"
 MARKUP_REMOVED: Final = "⟨markup removed⟩"
 MAX_HELD: Final = 300
@@ -43,8 +45,9 @@ class Machine:
         self._ends: tuple[int, int] | None = None
         self._out: list[str] = []
         self._swallower: Swallower | None = None
-        # A tag stands open in the output. `sticky`: an attribute's quote was opened in it, so that readers may
-        # disagree about where it ends; it is then taken as open for good, which only removes more attributes.
+        # A tag stands open in the output. `sticky`: an attribute's quote was opened in it, so that readers
+        # may disagree about where it ends; it is then taken as open for good, which only removes more
+        # attributes.
         self._open = False
         self._sticky = False
 
@@ -65,7 +68,7 @@ class Machine:
         """Returns the rest; the next text begins anew."""
         self._run(final=True)
         rest = self._take()
-        self.__init__()  # type: ignore[misc]  # the same object is fresh again
+        self.__init__()  # the same object is fresh again
         return rest
 
     def _take(self) -> str:
@@ -120,13 +123,16 @@ class Machine:
         """Up to where triggers can be settled, and up to where text without a trigger can be written."""
         text = self._text
         end = len(text)
-        # Both are counted from the end, where a removal changes nothing, and reckoned anew when the end has changed.
+        # Both are counted from the end, where a removal changes nothing, and reckoned anew when the end has
+        # changed.
         if self._ends is not None and end - self._ends[0] > self._written:
             return end - self._ends[0], max(self._written, end - self._ends[1])
         start = max(self._written, end - triggers.LOOK)
         closed = triggers.UP_TO_CLOSED.match(text, start)
         limit = start if closed is None else closed.end()
-        sure = limit if closed or limit == self._written else max(self._written, limit - triggers.MAX_SCHEME - 1)
+        sure = (
+            limit if closed or limit == self._written else max(self._written, limit - triggers.MAX_SCHEME - 1)
+        )
         self._ends = end - limit, end - sure
         return limit, sure
 
@@ -137,8 +143,9 @@ class Machine:
             self._out.append(self._text[self._written : stop])
             self._written = stop
 
-    def _pass(self, at: int) -> None:
+    def _pass(self, at: int) -> bool | None:
         self._at = at
+        return None
 
     def _wait(self, start: int, at: int) -> bool:
         """Keeps everything from `start` and comes back to the trigger at `at` when there is more."""
@@ -219,7 +226,7 @@ class Machine:
             return self._wait(start, at)
         if slashes is not None and self._is_host(context, slashes.group(), slashes.end()):
             return self._remove_address(start, slashes.end())
-        if following and not following.isspace() and self._acts(context, at, after):
+        if following and not following.isspace() and self._acts(context, after):
             return self._remove_address(start, after)
         return self._pass(after)
 
@@ -242,7 +249,7 @@ class Machine:
         host = triggers.HOST.match(text, at, at + triggers.LOOK)
         return host is not None and triggers.ADDRESS_HOST.match(host.group()) is not None
 
-    def _acts(self, context: str, at: int, after: int) -> bool:
+    def _acts(self, context: str, after: int) -> bool:
         """Whether a scheme without slashes stands before the colon and something to act on after it."""
         text = self._text
         if context.endswith(triggers.GLUED_SCHEMES):
@@ -273,7 +280,9 @@ class Machine:
     def _www(self, at: int, final: bool) -> bool | None:
         text = self._text
         start = at - 3
-        if text[max(0, start) : at].lower() != "www" or (start and text[start - 1].isascii() and text[start - 1].isalnum()):
+        if text[max(0, start) : at].lower() != "www" or (
+            start and text[start - 1].isascii() and text[start - 1].isalnum()
+        ):
             return self._pass(at + 1)
         if not self._is_whole(at, final):
             return self._wait(max(self._written, start), at)
@@ -359,7 +368,9 @@ class Machine:
         following = text[at + 1 : at + 3]
         if following[:1] == "/" and len(following) < 2 and not final:
             return self._wait(at, at)
-        if following[0] in "!?" or (following[0] == "/" and following[1:] not in ("", "⟨") and not _is_letter(following[1])):
+        if following[0] in "!?" or (
+            following[0] == "/" and following[1:] not in ("", "⟨") and not _is_letter(following[1])
+        ):
             return self._replace(at + 1, at + 1, " ")
         if following[0] != "/" and (linked := self._angle_link(at, final)) is not None:
             return linked
@@ -426,8 +437,30 @@ class Machine:
 _NEVER_SLASHES: Final = frozenset("\"'`([{<$*.,-_;=|~!?")
 _ACTING_ENDS: Final = (
     *triggers.GLUED_SCHEMES,
-    *("data", "tel", "sms", "callto", "facetime", "skype", "file", "magnet", "view-source", "search-ms", "intent", "blob"),
-    *("ms-settings", "ms-word", "ms-excel", "ms-powerpoint", "ms-visio", "ms-access", "ms-project", "ms-publisher"),
+    *(
+        "data",
+        "tel",
+        "sms",
+        "callto",
+        "facetime",
+        "skype",
+        "file",
+        "magnet",
+        "view-source",
+        "search-ms",
+        "intent",
+        "blob",
+    ),
+    *(
+        "ms-settings",
+        "ms-word",
+        "ms-excel",
+        "ms-powerpoint",
+        "ms-visio",
+        "ms-access",
+        "ms-project",
+        "ms-publisher",
+    ),
 )
 
 
@@ -439,8 +472,8 @@ def points_outside(inside: str, *, strict: bool) -> bool:
     """Whether the text between brackets could be an address, to a renderer that reads it as a destination.
 
     Args:
-        inside: The text after the opening bracket, to the closing one where it was found.
-        strict: Whether any slash and any colon count, as in a real destination, or only what is plainly an address.
+        inside: The text after the opening bracket, to the closing one where it was found. strict: Whether
+        any slash and any colon count, as in a real destination, or only what is plainly an address.
     """
     words = inside.lstrip("> \t\r\n\f").split(None, 1)
     if not words or (triggers.SPECIAL.search(words[0]) is None and "=" not in words[0]):

@@ -7,28 +7,36 @@ It must never say `keep` of a tag in which an attribute could load, link or run.
 import re
 from typing import Final, Literal
 
-# How far a candidate is followed before it is settled without its end. The hold-back of the machine rests on it.
+# How far a candidate is followed before it is settled without its end. The hold-back of the machine rests
+# on it.
 MAX_TAG: Final = 256
 MAX_NAME: Final = 64
 
 Verdict = Literal["keep", "remove", "break", "follow", "wait"]
 
-# Elements that change how the browser reads what follows (raw text, foreign content): never left standing, even bare.
-RAW_ELEMENTS: Final = frozenset(
-    "iframe math noembed noframes noscript plaintext script style svg template textarea title xml xmp".split()
-)
+
+def names(words: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(words.split())
+
+
+# Elements that change how the browser reads what follows (raw text, foreign content): never left standing,
+# even bare.
+RAW_ELEMENTS: Final = names("""
+    iframe math noembed noframes noscript plaintext script style svg template textarea title xml xmp
+""")
 # Elements that load, redirect or run by any of their attributes: harmless only when bare.
-ACTIVE_ELEMENTS: Final = frozenset(
-    "animate animatemotion animatetransform applet area audio base basefont bgsound body controlledframe embed"
-    " fencedframe feimage foreignobject frame frameset html ilayer image img isindex layer link meta model object"
-    " param picture portal set source track use video webview".split()
-)
+ACTIVE_ELEMENTS: Final = names("""
+    animate animatemotion animatetransform applet area audio base basefont bgsound body controlledframe
+    embed fencedframe feimage foreignobject frame frameset html ilayer image img isindex layer link meta
+    model object param picture portal set source track use video webview
+""")
 KNOWN_ELEMENTS: Final = RAW_ELEMENTS | ACTIVE_ELEMENTS
 # Attributes that load, link or run on any element.
-SINKS: Final = frozenset(
-    "action archive attributionsrc background cite classid code codebase content data dynsrc formaction href icon"
-    " imagesrcset is longdesc lowsrc manifest ping poster profile src srcdoc srcset style usemap".split()
-)
+SINKS: Final = names("""
+    action archive attributionsrc background cite classid code codebase content data dynsrc formaction href
+    icon imagesrcset is longdesc lowsrc manifest ping poster profile src srcdoc srcset style usemap
+""")
 NOT_HANDLERS: Final = frozenset(("on", "once", "one", "ones", "only", "onto"))
 
 # A value that can point nowhere and run nothing: a few plain words.
@@ -62,7 +70,8 @@ def read_tag(text: str, at: int, *, final: bool) -> tuple[Verdict, int]:
     """Judges the tag that may begin at `text[at]`; with `keep` comes the index after its `>`."""
     limit = at + MAX_TAG
     following = text.find("<", at + 1, limit)
-    # The next `<` ends the look, even in quotes: so every character is looked at once, however many `<` there are.
+    # The next `<` ends the look, even in quotes: so every character is looked at once, however many `<`
+    # there are.
     end = min(len(text), limit) if following < 0 else following
     ended = final or following >= 0 or len(text) >= limit
     found = NAME.match(text, at, end)
@@ -118,7 +127,8 @@ def _read_attributes(
 
 
 def read_unfinished(text: str, at: int) -> Verdict:
-    """Judges a tag that is not seen to its end, or that holds a trigger, by the letters that its name begins with.
+    """Judges a tag that is not seen to its end, or that holds a trigger, by the letters that its name
+    begins with.
 
     More may come off the name on the way, so `<img](` counts as `<img`.
     """

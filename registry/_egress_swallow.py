@@ -1,8 +1,9 @@
 """What is dropped after a trigger was broken: the address, the destination, the attributes.
 
-Swallowing is cosmetic: the trigger is gone, so the end may be a guess. It must never run over a blank line, and it keeps
-a state and at most a few characters, never text. Each swallower has `eat(text, at, final)`, which returns the index up to
-which it dropped, whether it has come to its end, and what is to be written there.
+Swallowing is cosmetic: the trigger is gone, so the end may be a guess. It must never run over a blank line,
+and it keeps a state and at most a few characters, never text. Each swallower has `eat(text, at, final)`,
+which returns the index up to which it dropped, whether it has come to its end, and what is to be written
+there.
 """
 
 import re
@@ -13,7 +14,7 @@ CLOSERS: Final = {"(": ")", "[": "]", "{": "}", "<": ">", "'": "'", "“": "”"
 TRAILING: Final = frozenset(".,;:!?'*_~)]}")
 MAX_TRAILING: Final = 32
 # Punctuation of scripts without blanks: an address ends there, or the rest of the sentence goes with it.
-ENDS: Final = frozenset("<>\"`|，、；：！？）」』】》”’»\u2028\u2029")
+ENDS: Final = frozenset('<>"`|，、；：！？）」』】》”’»\u2028\u2029')
 MAX_BLANKS: Final = 32
 # Runs that no rule below looks at, dropped at once.
 PLAIN_IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9/%&=#@$+\\^-]+")
@@ -192,7 +193,7 @@ class Destination:
             self._blanks += 1
             self._lines += character == "\n"
             if self._lines > 1 or self._blanks > MAX_BLANKS:
-                return "text" if self._lines < 2 else "text"
+                return "text"
             return None
         self._lines = 0
         if character == self._closer:

@@ -5,7 +5,7 @@ a text end before what waited of it was sent, and never take one text for the co
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, cast, final
+from typing import Any, Final, Protocol, TypeGuard, cast, final
 
 from registry._egress_filter import EgressFilter, strip_egress
 
@@ -72,8 +72,8 @@ class OpenAIScrubber:
         kind = event.get("type")
         if isinstance(kind, str) and kind.startswith("response."):
             return self._response(event, kind)
-        choices = as_list(event.get("choices"))
-        if choices is None:
+        choices = event.get("choices")
+        if not is_list(choices):
             return [event]
         return [{**event, "choices": [self._choice(event, choice) for choice in choices]}]
 
@@ -137,8 +137,8 @@ class AnthropicScrubber:
             return [self._start(event, block)]
         if kind == "content_block_stop":
             return [*self._texts.end_in_events(lambda key: key[0] == block), event]
-        content = as_list(event.get("content"))
-        if kind == "message" and content is not None:
+        content = event.get("content")
+        if kind == "message" and is_list(content):
             return [{**event, "content": [scrub_block(part) for part in content]}]
         return [event]
 
@@ -188,10 +188,9 @@ def as_event(value: object) -> Event | None:
     return cast("Event", value) if isinstance(value, Mapping) else None  # keys of JSON objects are strings
 
 
-def as_list(value: object) -> list[Any] | None:
-    """The value, if it is a list."""
-    items: list[Any] | None = value if isinstance(value, list) else None  # looked at one by one
-    return items
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether the value is a list; its items are looked at one by one."""
+    return isinstance(value, list)
 
 
 def chat_shape(event: Event, index: object, name: str) -> Callable[[str], Event]:
@@ -217,9 +216,8 @@ def scrub_block(value: object) -> object:
 
 def scrub_whole(value: object) -> object:
     """A finished item of a responses stream, which repeats the texts that came in deltas."""
-    items = as_list(value)
-    if items is not None:
-        return [scrub_whole(item) for item in items]
+    if is_list(value):
+        return [scrub_whole(item) for item in value]
     fields = as_event(value)
     if fields is None:
         return value

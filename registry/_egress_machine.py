@@ -355,7 +355,8 @@ class Machine:
         unfinished = argument.end() == len(text) and argument.group(2) is None
         if unfinished and not final and len(text) - at < triggers.MAX_COMMAND:
             return self._wait(at, at)
-        if argument.group(2) and triggers.PLAIN_ARGUMENT.match(argument.group(1)):
+        ended = argument.group(2) or (argument.group(1) is not None and argument.end() == len(text))
+        if ended and triggers.PLAIN_ARGUMENT.match(argument.group(1)):
             return self._pass(at + 1)
         if argument.group(1) is not None:
             return self._replace(at, argument.start(1), LINK_REMOVED, Destination("}"))

@@ -119,9 +119,10 @@ class Destination:
         while here < len(text):
             character = text[here]
             if self._part == "after":
+                gap = "\n" if self._lines else " "
                 done = self._after(character)
                 if done is not None:
-                    return here + (1 if done == "close" else 0), True, " " if done == "text" else ""
+                    return here + (done == "close"), True, "" if done == "close" else gap
                 here += 1
                 continue
             if self._part == "destination" and not self._escaped:

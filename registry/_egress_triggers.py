@@ -67,14 +67,14 @@ SLASHES: Final = re.compile(rf"{UNSEEN}{{0,3}}\\?{SLASH}{UNSEEN}{{0,3}}\\?{SLASH
 TWO_FORWARD: Final = re.compile(rf"\\?{FORWARD}{UNSEEN}{{0,3}}\\?{FORWARD}[/\\]{{0,8}}{UNSEEN}{{0,3}}")
 ANY_FORWARD: Final = re.compile(FORWARD)
 DOT_HERE: Final = re.compile(DOT)
-HOST: Final = re.compile(r"\[[0-9A-Fa-f:.]*|[^\s/\\?#\"'<>|()\]}{,;⟨⟩]*(?:;[^\s/\\?#\"'<>|()\]}{,;⟨⟩]+)*")
+HOST: Final = re.compile(r"\[[0-9A-Fa-f:.]*|[^\s/\\?#\"'<>|()\[\]}{,;⟨⟩]*(?:;[^\s/\\?#\"'<>|()\[\]}{,;⟨⟩]+)*")
 # A host as it stands after two slashes in running text: labels with a dot between (or what a browser maps
 # to one), a number that is an address, an encoded character, a port, an IPv6 literal. `//TODO` and `//div`
 # are none of these.
 ADDRESS_HOST: Final = re.compile(
     rf"""(?:
         [^.]+{DOT}[^\s.`]
-      | .*%[0-9A-Fa-f]{{2}} | .*&(?:\#|[A-Za-z]+;) | .*[@．｡]
+      | .*%[0-9A-Fa-f]{{2}} | .*&(?:\#|[A-Za-z]+;) | .*@(?:[0-9]|localhost) | .*[．｡]
       | [0-9]{{7,}} | 0[xX][0-9A-Fa-f]+ | localhost | [^:]+:[0-9] | \[[0-9A-Fa-f:.]*:
     )""",
     re.VERBOSE | re.IGNORECASE,
@@ -118,5 +118,5 @@ OUTSIDE_SLASHES: Final = re.compile(r"[/\\／＼]{2}")
 
 COMMAND: Final = re.compile(rf"\\({LOADING_COMMANDS}|{NAMING_COMMANDS})(?![A-Za-z])")
 COMMAND_ARGUMENT: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{0,64}\])?\s{0,4}(?:\{([^{}\n]{0,64})(\})?)?")
-PLAIN_ARGUMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ ,.-]*(?:/[A-Za-z0-9_.-]+)*\Z|\Z")
+PLAIN_ARGUMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ ,.-]*(?:/[A-Za-z0-9_.-]+)*/?\Z|\Z")
 MAX_COMMAND: Final = 150

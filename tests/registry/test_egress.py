@@ -43,7 +43,7 @@ def test_an_ordinary_answer_passes_byte_for_byte() -> None:
 
 
 def test_what_stands_before_and_after_a_payload_survives() -> None:
-    eaten = []
+    eaten: list[str] = []
     for row in PAYLOADS:
         stripped = strip_egress(f"Alpha stays here.\n\n{row['text']}\n\nOmega stays here.\n")
         if not (
@@ -60,7 +60,7 @@ def test_stripping_twice_changes_nothing() -> None:
 
 def test_every_cut_of_a_text_gives_the_text_of_one_shot() -> None:
     chance = random.Random(7)
-    differ = set()
+    differ: set[str] = set()
     for text in TEXTS:
         want = strip_egress(text)
         places = range(1, len(text)) if len(text) <= 400 else chance.sample(range(1, len(text)), 12)

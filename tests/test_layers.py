@@ -1,0 +1,105 @@
+"""Imports point one way, so that each module can be read with only those below it in mind."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# From the bottom up. A module may import those before it, never one after it or beside it.
+ORDER = (
+    ("registry.errors",),
+    ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
+    ("registry._encoded",),
+    ("registry._fence",),
+    ("registry._reply",),
+    ("registry._tooldef", "registry._outcome"),
+    ("registry._registry", "registry._admission", "registry._envelope"),
+    ("registry._deployment",),
+    ("registry._call", "registry._arguments", "registry._render"),
+    ("registry._work",),
+    ("registry._dispatch",),
+    ("registry._nested",),
+    ("registry._sync",),
+    ("registry",),
+    ("registry._load",),
+    ("registry.cli",),
+    ("connectors",),
+)
+HEIGHT = {name: height for height, names in enumerate(ORDER) for name in names}
+
+
+def modules(package: str) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports, those for type checkers alone left out."""
+    found: set[str] = set()
+    todo: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            todo.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            known = {name for name in submodules if name in HEIGHT}
+            found.update(known or {node.module})
+        todo.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def height(name: str) -> int | None:
+    """Where a module stands: by its own name, or with the nearest package above it that has a place."""
+    while name:
+        if name in HEIGHT:
+            return HEIGHT[name]
+        name = name.rpartition(".")[0]
+        if name == "registry":
+            return None  # a module of the core has a place of its own in ORDER, or this test fails
+    return None
+
+
+def test_every_module_of_the_core_has_a_place_in_the_order() -> None:
+    assert [name for name in modules("registry") if height(name) is None] == []
+
+
+def test_imports_point_downward() -> None:
+    wrong = [
+        f"{name} imports {other}"
+        for package in ("registry", "connectors")
+        for name, path in modules(package).items()
+        for other in imported(path)
+        if other.partition(".")[0] in ("registry", "connectors")
+        and not name.startswith("connectors")
+        and (height(other) or 0) >= (height(name) or 0)
+    ]
+    assert wrong == []
+
+
+def test_connectors_use_the_public_names_of_the_core() -> None:
+    wrong = [
+        f"{name} imports {other}"
+        for name, path in modules("connectors").items()
+        for other in imported(path)
+        if other.startswith("registry._")
+    ]
+    assert wrong == []
+
+
+def test_the_checker_imports_nothing_of_what_it_reads() -> None:
+    wrong = [
+        f"{name} imports {other}"
+        for name, path in modules("tools_check").items()
+        for other in imported(path)
+        if other.partition(".")[0] in ("registry", "connectors")
+    ]
+    assert wrong == []

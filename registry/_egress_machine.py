@@ -130,9 +130,7 @@ class Machine:
         start = max(self._written, end - triggers.LOOK)
         closed = triggers.UP_TO_CLOSED.match(text, start)
         limit = start if closed is None else closed.end()
-        sure = (
-            limit if closed or limit == self._written else max(self._written, limit - triggers.MAX_SCHEME - 1)
-        )
+        sure = limit if closed or limit == self._written else max(self._written, limit - triggers.MAX_SCHEME - 1)
         self._ends = end - limit, end - sure
         return limit, sure
 

@@ -52,9 +52,7 @@ _REST: Final = rf"""(?:
 
 TRIGGER: Final = re.compile(_FIRST.format(more="") + _REST, re.VERBOSE)
 # While a tag stands open in the output, an attribute's `=` and the `>` that closes it matter too.
-TRIGGER_IN_TAG: Final = re.compile(
-    _FIRST.format(more="=>") + _REST.replace("(?:", "(?: (?<=[=>]) |", 1), re.VERBOSE
-)
+TRIGGER_IN_TAG: Final = re.compile(_FIRST.format(more="=>") + _REST.replace("(?:", "(?: (?<=[=>]) |", 1), re.VERBOSE)
 
 # What may still become part of a trigger at the end of a chunk: no blank, nothing a trigger ends at (CJK
 # text, say).
@@ -96,18 +94,14 @@ WEB_SCHEMES: Final = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "smb"
 ANGLE_LINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}):(?=[^\s<>:])")
 ANGLE_MAIL: Final = re.compile(r"<[^\s<>@]{1,64}@[^\s<>@]{1,64}>")
 # `<int:id>` is a converter of a web route, `<soap:Body>` a name with a prefix; neither is a scheme that acts.
-ROUTE_CONVERTER: Final = re.compile(
-    r"<(?:any|float|int|path|re_path|slug|str|string|uuid):[A-Za-z_]\w{0,40}>"
-)
+ROUTE_CONVERTER: Final = re.compile(r"<(?:any|float|int|path|re_path|slug|str|string|uuid):[A-Za-z_]\w{0,40}>")
 PREFIXED_NAME: Final = re.compile(r"<[A-Za-z][\w.-]*:[A-Za-z_][\w-]*>")
 ACTING_SCHEMES: Final = names("""
     data facetime file geo intent javascript livescript magnet mailto sip sips skype sms tel vbscript xmpp
 """)
 
 # What may stand in `](...)` untouched: a few plain words, or a place on the same page.
-BARE_DESTINATION: Final = re.compile(
-    r"\(\s{0,3}(?:[A-Za-z0-9_,+* -]{0,64}|\#[A-Za-z0-9_-]{1,64})\)", re.ASCII
-)
+BARE_DESTINATION: Final = re.compile(r"\(\s{0,3}(?:[A-Za-z0-9_,+* -]{0,64}|\#[A-Za-z0-9_-]{1,64})\)", re.ASCII)
 MAX_DESTINATION: Final = 64
 AFTER_BRACKET: Final = re.compile(r"\]([ \t]{0,3}\r?\n?[ \t]{0,3})(\(|:|\Z)?")
 DEFINITION: Final = re.compile(r"\]:([\s>]*)(\S*)")

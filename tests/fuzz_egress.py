@@ -77,9 +77,7 @@ def in_browser(shown: dict[str, str]) -> list[dict[str, str]]:
     seen = show({name: strip_egress(text) for name, text in shown.items()})
     outside = {row.id: row for row in seen if row.requests or row.links}
     print(f"{len(shown)} of them shown in a browser, {len(outside)} reach outside")
-    return [
-        {"id": name, "text": shown[name], "fault": f"{row.renderer}: {row}"} for name, row in outside.items()
-    ]
+    return [{"id": name, "text": shown[name], "fault": f"{row.renderer}: {row}"} for name, row in outside.items()]
 
 
 def main(arguments: list[str]) -> int:

@@ -15,6 +15,10 @@ const SETTLE_MS = 300;
 // Showdown needs minutes for a long run of brackets; that is its own weakness and not what is looked for here.
 const SHOWDOWN_LIMIT = 7000;
 
+// Without an attribute and without one of these elements a page can neither ask for anything nor point anywhere; the
+// first `=` of a tag stands before any quote that could hide its end.
+const CAN_ACT = /<[a-z!?/][^>]*=|<(?:style|script|svg|math)/i;
+
 const texts = fs.readFileSync(process.argv[3], 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line));
 const pages = new Map();
 const uses = [];
@@ -23,7 +27,7 @@ for (const { id, text } of texts) {
     if (renderer === 'showdown' && text.length > SHOWDOWN_LIMIT) continue;
     let html = '';
     try { html = render(text); } catch (error) { html = ''; }
-    if (!pages.has(html)) pages.set(html, /</.test(html) && /[=:@]/.test(html) ? null : { requests: [], links: [] });
+    if (!pages.has(html)) pages.set(html, CAN_ACT.test(html) ? null : { requests: [], links: [] });
     uses.push({ id, renderer, html });
   }
 }
@@ -99,7 +103,7 @@ for (let start = 0; start < todo.length; start += FRAMES) {
   const links = new Map();
   for (const frame of page.frames()) {
     if (!/^text\d+$/.test(frame.name())) continue;
-    const late = new Promise((_, refuse) => setTimeout(refuse, 3000));
+    const late = new Promise((_, refuse) => setTimeout(refuse, 30_000).unref());
     // A frame that cannot be asked any more has gone somewhere else.
     links.set(numberOf(frame), await Promise.race([frame.evaluate(outside), late]).catch(() => ['navigated']));
   }

@@ -28,12 +28,7 @@ def test_no_address_of_a_gated_payload_is_left() -> None:
 
 
 def test_the_visible_words_of_a_payload_are_kept() -> None:
-    lost = {
-        row["id"]
-        for row in PAYLOADS
-        for words in row["must_contain"]
-        if words not in strip_egress(row["text"])
-    }
+    lost = {row["id"] for row in PAYLOADS for words in row["must_contain"] if words not in strip_egress(row["text"])}
     assert lost == set()
 
 
@@ -46,9 +41,7 @@ def test_what_stands_before_and_after_a_payload_survives() -> None:
     eaten: list[str] = []
     for row in PAYLOADS:
         stripped = strip_egress(f"Alpha stays here.\n\n{row['text']}\n\nOmega stays here.\n")
-        if not (
-            stripped.startswith("Alpha stays here.\n\n") and stripped.endswith("\n\nOmega stays here.\n")
-        ):
+        if not (stripped.startswith("Alpha stays here.\n\n") and stripped.endswith("\n\nOmega stays here.\n")):
             eaten.append(row["id"])
     assert eaten == []
 
@@ -81,9 +74,7 @@ def test_the_chunks_that_a_payload_came_in_give_the_text_of_one_shot() -> None:
 
 
 def test_what_a_reader_has_before_the_end_is_clean_too() -> None:
-    unclean = [
-        shown for text in TEXTS if len(text) < 600 for shown in prefixes(text) if strip_egress(shown) != shown
-    ]
+    unclean = [shown for text in TEXTS if len(text) < 600 for shown in prefixes(text) if strip_egress(shown) != shown]
     assert unclean == []
 
 
@@ -214,7 +205,5 @@ def test_a_million_characters_one_at_a_time_need_no_more_room_than_a_thousand() 
 
 
 def test_the_public_names_are_these() -> None:
-    assert module.__all__ == sorted(
-        module.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
-    )
+    assert module.__all__ == sorted(module.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     assert all(hasattr(module, name) for name in module.__all__)

@@ -48,9 +48,7 @@ def show(texts: Mapping[str, str]) -> list[Seen]:
         return []
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "texts.jsonl"
-        rows.write_text(
-            "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in texts.items())
-        )
+        rows.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in texts.items()))
         command = ["node", str(FOLDER / "harness.mjs"), chromium, str(rows)]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]

@@ -336,10 +336,18 @@ class Machine:
         if triggers.SPECIAL.search(word) is None:
             return self._pass(at + 1) if len(word) < triggers.LOOK else self._replace(at + 1, at + 1, " ")
         if not points_outside(word, strict=False) and not ("." in word and "/" in word):
+            if self._is_subscript(at) and not any(map(word.__contains__, "\\&%<")):
+                return self._pass(at + 1)
             return self._replace(at + 1, at + 1, " ")
         start = found.start(2)
         swallower = Address(word[0], takes_closer=True) if word[0] == "<" else Address("")
         return self._replace(at + 1, start + (word[0] == "<"), f" {LINK_REMOVED}", swallower)
+
+    def _is_subscript(self, at: int) -> bool:
+        """Whether the bracket that closes here was opened right behind a name: `x[1:]:`, `sshd[12]:`."""
+        before = self._text[max(0, at - triggers.MAX_DESTINATION) : at]
+        opened = before.rfind("[")
+        return opened > 0 and (before[opened - 1].isalnum() or before[opened - 1] in "_)]")
 
     # `\href{...}`
 

@@ -110,7 +110,7 @@ def test_a_later_snapshot_begins_with_what_an_earlier_one_had_settled() -> None:
         ("[1]: https://a.test/x\n\nAs in [1].", f"[1] {LINK_REMOVED}\n\nAs in [1]."),
         ("[x](https://a.test never closed, and words", "[x] never closed, and words"),
         ("call handlers[kind](event.data) now", "call handlers[kind] (event.data) now"),
-        ("syslog[12]: /usr/bin/x started", "syslog[12] : /usr/bin/x started"),
+        ("[12]: /usr/bin/x started", "[12] : /usr/bin/x started"),
         ("use the <script> tag", "use the < script> tag"),
         ("\x1b[1mbold\x1b[0m \x1b]8;;https://a.test\x07text\x1b]8;;\x07", "bold text"),
         ("$\\href{//a.test/x}{y}$", f"${LINK_REMOVED}{{y}}$"),
@@ -125,6 +125,8 @@ def test_what_is_removed_and_what_stays(text: str, stripped: str) -> None:
     [
         "for (int i=0;i<n;i++) { a[i] = b[i]; } // done",
         "if x<y:\n    name = 'a'\n",
+        'for k in x[1:]:\n    print(f"{k}: 1/2")\n',
+        "sshd[12]: /usr/bin/x started",
         "[Setup](#setup) and [Usage](#usage-notes)",
         '<div class="note">text</div> <App title="x" /> <td colspan=2>',
         "@app.get('/user/<int:id>')",

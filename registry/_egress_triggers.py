@@ -1,0 +1,116 @@
+"""The pieces without which no link and no image exists, written as regular expressions over the machine's
+own output.
+
+A trigger is a few adjacent characters (`](`, `]:`, `<a`, `://`, `//host`, `www.x`, `\\href{`), with their
+encoded forms. Nothing here may look further than LOOK characters ahead, and nothing may decide: a match is
+a question for the machine.
+"""
+
+import re
+from typing import Final
+
+from registry._egress_markup import names
+
+# How far a trigger may look ahead, and how much of a word that may be a scheme is kept back before it.
+LOOK: Final = 80
+MAX_SCHEME: Final = 40
+
+# Characters that a renderer or a browser drops or shows as nothing; entities for them; the escape of
+# Markdown.
+UNSEEN_CHARACTERS: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+)
+UNSEEN: Final = (
+    rf"(?:[{UNSEEN_CHARACTERS}]|&(?:Tab|NewLine|shy|zwj|zwnj|NoBreak|ZeroWidthSpace);"
+    r"|&\#0{0,4}(?:9|10|13|173|8203|8288|65279);?"
+    r"|&\#[xX]0{0,4}(?:9|[aA]|[dD]|[aA][dD]|200[bBcCdD]|2060|[fF]{2}[eE]{2});?)"
+)
+FORWARD: Final = r"(?:[/／⁄∕]|&sol;|&\#0{0,6}47;?|&\#[xX]0{0,6}2[fF];?)"
+BACKWARD: Final = r"(?:[\\＼]|&bsol;|&\#0{0,6}92;?|&\#[xX]0{0,6}5[cC];?)"
+COLON: Final = r"(?:[:：﹕]|&colon;|&\#0{0,6}58;?|&\#[xX]0{0,6}3[aA];?)"
+DOT: Final = r"(?:\\?[.。．｡]|&period;|&\#0{0,6}46;?|&\#[xX]0{0,6}2[eE];?)"
+SLASH: Final = rf"(?:{FORWARD}|{BACKWARD})"
+
+# LaTeX commands that load or link (KaTeX with trust, MathJax). The first kind is never needed without its
+# argument.
+LOADING_COMMANDS: Final = "href|includegraphics|includesvg|htmlStyle|htmlData|htmlClass|htmlId|mmlToken"
+NAMING_COMMANDS: Final = "url|nolinkurl|style|class|cssId"
+
+_FIRST: Final = r"[:：﹕&/／⁄∕\\<\].。．｡{more}]"
+_REST: Final = rf"""(?:
+    (?<=[:：﹕])(?={UNSEEN}{{0,3}}\\?{SLASH})
+  | (?<=[opatlsebdrOPATLSEBDR]:)(?=[^\s:])
+  | (?<=\])(?=:|[ \t]{{0,3}}\r?\n?[ \t]{{0,3}}(?:\(|\Z))
+  | (?<=<)(?=[A-Za-z/!?]|[!-;=?-~]{{1,64}}@)
+  | (?<=[/／⁄∕])(?<![A-Za-z0-9:：﹕].)(?={UNSEEN}{{0,3}}\\?{FORWARD})
+  | (?<=\\)(?=/\\?{FORWARD}|(?:{LOADING_COMMANDS})(?![A-Za-z])|(?:{NAMING_COMMANDS})\s{{0,4}}[\{{\[])
+  | (?<=[wW][wW][wW]\\)(?=\.)
+  | (?<=[wW][wW][wW][.。．｡])(?=\S)
+  | (?<=&)(?=\#|colon;|sol;|period;)
+)"""
+
+TRIGGER: Final = re.compile(_FIRST.format(more="") + _REST, re.VERBOSE)
+# While a tag stands open in the output, an attribute's `=` and the `>` that closes it matter too.
+TRIGGER_IN_TAG: Final = re.compile(_FIRST.format(more="=>") + _REST.replace("(?:", "(?: (?<=[=>]) |", 1), re.VERBOSE)
+
+# What may still become part of a trigger at the end of a chunk: no blank, nothing a trigger ends at (CJK
+# text, say).
+_OPEN_CHARACTERS: Final = rf"!-~：﹕／⁄∕＼。．｡{UNSEEN_CHARACTERS}"
+UP_TO_CLOSED: Final = re.compile(rf"(?s:.*)[^{_OPEN_CHARACTERS}]")
+
+SCHEME_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+.-"
+COLON_HERE: Final = re.compile(COLON)
+SLASHES: Final = re.compile(rf"{UNSEEN}{{0,3}}\\?{SLASH}{UNSEEN}{{0,3}}\\?{SLASH}[/\\]{{0,8}}{UNSEEN}{{0,3}}")
+TWO_FORWARD: Final = re.compile(rf"\\?{FORWARD}{UNSEEN}{{0,3}}\\?{FORWARD}[/\\]{{0,8}}{UNSEEN}{{0,3}}")
+ANY_FORWARD: Final = re.compile(FORWARD)
+DOT_HERE: Final = re.compile(DOT)
+HOST: Final = re.compile(r"\[[0-9A-Fa-f:.]*|[^\s/\\?#\"'<>|()\[\]}{,;⟨⟩]*(?:;[^\s/\\?#\"'<>|()\[\]}{,;⟨⟩]+)*")
+# A host as it stands after two slashes in running text: labels with a dot between (or what a browser maps
+# to one), a number that is an address, an encoded character, a port, an IPv6 literal. `//TODO` and `//div`
+# are none of these.
+ADDRESS_HOST: Final = re.compile(
+    rf"""(?:
+        [^.]+{DOT}[^\s.`]
+      | .*%[0-9A-Fa-f]{{2}} | .*&(?:\#|[A-Za-z]+;) | .*@(?:[0-9]|localhost) | .*[．｡]
+      | [0-9]{{7,}} | 0[xX][0-9A-Fa-f]+ | localhost | [^:]+:[0-9] | \[[0-9A-Fa-f:.]*:
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+WORD: Final = re.compile(r"\S*")
+
+# Schemes that act without two slashes: those that are links after any letter, and those of which only a
+# shape is.
+GLUED_SCHEMES: Final = ("mailto", "xmpp", "javascript", "vbscript", "livescript")
+SHAPED_SCHEMES: Final = re.compile(
+    r"(?:data:(?:[a-z]+/[a-z0-9.+-]+)?[;,]|(?:tel|sms|callto|facetime|skype):[+\d]|file:[/\\]|magnet:\?"
+    r"|(?:view-source|search-ms|ms-settings):\S|ms-[a-z]+:[a-z]+\||intent:\S+\#Intent|blob:https?)",
+    re.IGNORECASE,
+)
+LONGEST_SHAPED_SCHEME: Final = 12
+WEB_SCHEMES: Final = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "smb", "sftp", "ssh", "git")
+
+# `<scheme:rest>` and `<somebody@host>` are links in every Markdown.
+ANGLE_LINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}):(?=[^\s<>:])")
+ANGLE_MAIL: Final = re.compile(r"<[^\s<>@]{1,64}@[^\s<>@]{1,64}>")
+# `<int:id>` is a converter of a web route, `<soap:Body>` a name with a prefix; neither is a scheme that acts.
+ROUTE_CONVERTER: Final = re.compile(r"<(?:any|float|int|path|re_path|slug|str|string|uuid):[A-Za-z_]\w{0,40}>")
+PREFIXED_NAME: Final = re.compile(r"<[A-Za-z][\w.-]*:[A-Za-z_][\w-]*>")
+ACTING_SCHEMES: Final = names("""
+    data facetime file geo intent javascript livescript magnet mailto sip sips skype sms tel vbscript xmpp
+""")
+
+# What may stand in `](...)` untouched: a few plain words, or a place on the same page.
+BARE_DESTINATION: Final = re.compile(r"\(\s{0,3}(?:[A-Za-z0-9_,+* -]{0,64}|\#[A-Za-z0-9_-]{1,64})\)", re.ASCII)
+MAX_DESTINATION: Final = 64
+AFTER_BRACKET: Final = re.compile(r"\]([ \t]{0,3}\r?\n?[ \t]{0,3})(\(|:|\Z)?")
+DEFINITION: Final = re.compile(r"\]:([\s>]*)(\S*)")
+SCHEME_FIRST: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s:]")
+ENCODED: Final = re.compile(r"&(?:\#|[A-Za-z]+;)|%[0-9A-Fa-f]{2}")
+SPECIAL: Final = re.compile(r"[/\\:&%<`：／＼]")
+OUTSIDE_SLASHES: Final = re.compile(r"[/\\／＼]{2}")
+
+COMMAND: Final = re.compile(rf"\\({LOADING_COMMANDS}|{NAMING_COMMANDS})(?![A-Za-z])")
+COMMAND_ARGUMENT: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{0,64}\])?\s{0,4}(?:\{([^{}\n]{0,64})(\})?)?")
+PLAIN_ARGUMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ ,.-]*(?:/[A-Za-z0-9_.-]+)*/?\Z|\Z")
+MAX_COMMAND: Final = 150

@@ -18,7 +18,7 @@ from registry._foreign import Foreign, is_origin, join_origins, origins_of
 from registry._pipeline_check import Problem, problems, refs_of, report
 from registry._pipeline_model import LiteralForm, Pipeline, PromptForm, RefForm, Step, TextForm, WhenEquals
 from registry._pipeline_refs import Ref, parse_ref
-from registry._tooldef import AnyTool
+from registry._tooldef import AnyTool, wording
 from registry.documents import Document
 from registry.prompt import READ_BY_MODEL
 
@@ -254,7 +254,8 @@ def misfits(tool: AnyTool, step: Step, number: int) -> Iterator[Problem]:
         errors = []
     for error in errors if isinstance(errors, list) else []:
         if is_certain(error, arguments):
-            yield Problem(way=(*way, *error["loc"]), step=step.id, message=sentence(error))
+            said = sentence(error, is_own=wording(tool).schema is None)
+            yield Problem(way=(*way, *error["loc"]), step=step.id, message=said)
     for name, made in step.arguments.items():
         if is_for_model(tool, name) and not isinstance(made, PromptForm) and refs_of(made):
             message = f"the field is read by a model, so only $prompt may fill it from other steps (tool {tool.name!r})"

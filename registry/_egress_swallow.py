@@ -55,6 +55,8 @@ class Address:
                 stop = self._trailing(text, here)
                 if stop == len(text) and stop - here < MAX_TRAILING and not final:
                     return here, False, ""
+                if self._takes_closer and text[stop : stop + 1] == self._closer:
+                    return stop + 1, True, ""
                 if stop == len(text) or (self._is_end(text, stop) and stop - here < MAX_TRAILING):
                     return self._balance(text, here, stop), True, ""
                 if character == "。" and not text[stop].isascii():

@@ -36,6 +36,9 @@ ORDER = (
     ("registry.testing.corpus",),
     ("registry.testing._kit",),
     ("registry.testing",),
+    ("registry.surfaces", "registry.surfaces._ending", "registry.surfaces._posture", "registry.surfaces._mcp_results"),
+    ("registry.surfaces._mcp_stdio", "registry.surfaces._mcp_http"),
+    ("registry.surfaces.mcp",),
     ("registry.cli",),
     ("connectors",),
 )

@@ -6,12 +6,14 @@ A caller is whom a verified token names, and nobody else: without one, a server 
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, final
 
+import mcp_types as types
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware, get_access_token
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
@@ -21,6 +23,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from registry._deployment import Caller
 from registry._foreign import class_name
@@ -33,6 +36,12 @@ log = logging.getLogger("hedgerow.mcp")
 
 Verify: TypeAlias = "Callable[[str], Caller | Awaitable[Caller | None] | None]"
 
+BAD_REQUEST: Final = 400
+WORDS: Final = {
+    types.PARSE_ERROR: "The body is not JSON.",
+    types.INVALID_PARAMS: "The body is not one message of the protocol.",
+    types.INVALID_REQUEST: "The request is none that this server takes.",
+}
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -92,11 +101,50 @@ def asgi(
             allowed_origins=list(allowed_origins),
         ),
     )
+    app.add_middleware(OurWords)
     if verify is not None and oauth is None:
         # The SDK reads tokens only where an authorization server is named too. The one added last runs first.
         app.add_middleware(AuthContextMiddleware)
         app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(Verifier(verify)))
     return app
+
+
+@final
+class OurWords:
+    """Puts fixed sentences in the place of the SDK's about a body that it cannot read: on the older era of the protocol those
+    are the text of an exception, which repeats what the caller sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        held: list[Message] = []
+
+        async def said(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == BAD_REQUEST:
+                held.append(message)
+            elif held:
+                # The SDK's errors come in one piece.
+                start, body = held.pop(), fixed(message.get("body", b""))
+                headers = [pair for pair in start["headers"] if pair[0].lower() != b"content-length"]
+                await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode("ascii"))]})
+                await send({**message, "body": body})
+            else:
+                await send(message)
+
+        await self.app(scope, receive, said)
+
+
+def fixed(body: bytes) -> bytes:
+    """An error that answers no request of a known id, in a sentence of ours for its code."""
+    try:
+        answer = json.loads(body)
+        if answer["id"] is not None:
+            return body
+        answer["error"]["message"] = WORDS.get(answer["error"]["code"], WORDS[types.INVALID_REQUEST])
+    except (ValueError, KeyError, TypeError):
+        return WORDS[types.INVALID_REQUEST].encode("ascii")
+    return json.dumps(answer).encode("ascii")
 
 
 def bound_socket(host: str, port: int) -> socket.socket:

@@ -39,6 +39,13 @@ ORDER = (
     ("registry.surfaces", "registry.surfaces._ending", "registry.surfaces._posture", "registry.surfaces._mcp_results"),
     ("registry.surfaces._mcp_stdio", "registry.surfaces._mcp_http"),
     ("registry.surfaces.mcp",),
+    ("registry.adapters", "registry.adapters._mapping"),
+    (
+        "registry.adapters.langchain",
+        "registry.adapters.openai_agents",
+        "registry.adapters.opentelemetry",
+        "registry.adapters.pydantic_ai",
+    ),
     ("registry.cli",),
     ("connectors",),
 )

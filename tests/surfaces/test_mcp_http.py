@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from registry import Caller, Deployment, Permitted
+from registry import AuditRecord, Caller, Deployment, Permitted
 from registry.errors import DeclarationError
 from registry.surfaces.mcp import http_app, serve_http
 from tests.support.deployments import WAIT_S, Text, deploy, tool
@@ -40,9 +41,11 @@ def three(**settings: Any) -> Deployment:
 @in_loop
 async def test_a_token_narrows_what_its_holder_sees_and_may_call(era: Era) -> None:
     seen: list[tuple[str | None, str]] = []
-    deployment = three(
-        permitted=Permitted.of("two", "three"), audit=lambda record: seen.append((record.caller, record.code))
-    )
+
+    def audit(record: AuditRecord) -> None:
+        seen.append((record.caller, record.code))
+
+    deployment = three(permitted=Permitted.of("two", "three"), audit=audit)
     async with http_server(deployment, verify=CALLERS.get) as url:
         for token, may in (("token-of-anna", ["two"]), ("token-of-bert", ["two", "three"])):
             async with bearer(url, token, era) as client:
@@ -76,7 +79,9 @@ async def test_without_a_valid_token_nothing_is_answered_and_no_token_is_logged(
             "Basic dG9rZW4=",
             "Bearer t\u00f6ken",
         ):
-            headers = {**HEADERS, "Authorization": authorization.encode("latin-1")} if authorization else HEADERS
+            headers = httpx2.Headers(HEADERS, encoding="latin-1")
+            if authorization:
+                headers["Authorization"] = authorization
             answer = await http.post(url, json=INITIALIZE, headers=headers)
             assert (answer.status_code, answer.headers["www-authenticate"].partition(" ")[0]) == (401, "Bearer")
 
@@ -120,7 +125,7 @@ async def test_a_foreign_host_or_origin_is_refused() -> None:
 async def test_a_body_that_is_too_long_is_refused_before_it_is_read() -> None:
     async with http_server(three(), max_message_bytes=1000) as url, httpx2.AsyncClient(timeout=WAIT_S) as http:
 
-        async def chunks() -> Any:
+        async def chunks() -> AsyncGenerator[bytes]:
             for _ in range(20):
                 yield b" " * 100
 

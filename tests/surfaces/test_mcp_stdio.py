@@ -24,7 +24,7 @@ START_S = 30.0
 def noisy() -> Deployment:
     """Tools that print, read standard input, and take long."""
 
-    async def prints(_: Nothing) -> str:
+    def prints(_: Nothing) -> str:
         print("a stray print")
         subprocess.run([sys.executable, "-c", "print('a stray child')"], check=True)
         return repr(sys.stdin.read())

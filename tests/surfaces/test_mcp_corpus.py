@@ -20,7 +20,21 @@ from tests.support.mcp_servers import Way, client_of, every_way
 ATTACKS: tuple[Attack, ...] = (*BODIES, *CELLS, *PROSE, *FAILURES)
 # So many tools, each with so many attacks: a call for each alone would take minutes over a pipe.
 AT_ONCE = 8
-GROUPS = [ATTACKS[at : at + AT_ONCE] for at in range(0, len(ATTACKS), AT_ONCE)]
+# A long one goes alone. The SDK's client takes at most 1 MiB in one event of the older era's HTTP, and the structured half
+# repeats a text two times, so the longest does not come through there, whatever the server does.
+MOST_OF_AN_EVENT = 300_000
+LONG = 20_000
+SHORT = [attack for attack in ATTACKS if len(attack.text) <= LONG]
+GROUPS = [
+    *(tuple(SHORT[at : at + AT_ONCE]) for at in range(0, len(SHORT), AT_ONCE)),
+    *((attack,) for attack in ATTACKS if len(attack.text) > LONG),
+]
+
+
+def data_of(group: tuple[Attack, ...]) -> dict[str, str]:
+    """Each text as a value, and as a key."""
+    keys = {attack.text: attack.id for attack in group if len(attack.text) <= LONG}
+    return {attack.id: attack.text for attack in reversed(group)} | keys
 
 
 def answering(group: tuple[Attack, ...]) -> Any:
@@ -28,8 +42,7 @@ def answering(group: tuple[Attack, ...]) -> Any:
         parts = [
             part for attack in group for part in ("Our own line.", Foreign(attack.text, f"origin of {attack.text}!"))
         ]
-        data = {attack.id: attack.text for attack in reversed(group)} | {attack.text: attack.id for attack in group}
-        return reply(*parts, data=Foreign(data))
+        return reply(*parts, data=Foreign(data_of(group)))
 
     return handler
 
@@ -62,6 +75,8 @@ async def test_no_text_of_the_corpus_leaves_its_fence_or_its_envelope(way: Way) 
     deployment = hostile()
     async with asyncio.timeout(50), client_of(way, hostile, structured=True) as client:
         for number, group in enumerate(GROUPS):
+            if way == Way("http", "legacy") and sum(len(attack.text) for attack in group) > MOST_OF_AN_EVENT:
+                continue
             result = await client.call_tool(f"answers{number}", {})
             outcome = await run_registry_tool(deployment, f"answers{number}", {})
             assert [block.text for block in result.content if isinstance(block, types.TextContent)] == [outcome.text]
@@ -72,10 +87,7 @@ async def test_no_text_of_the_corpus_leaves_its_fence_or_its_envelope(way: Way) 
             assert (body["outcome"], body["text"]) == ("answered", outcome.text)
             texts = [attack.text for attack in group]
             if all(map(is_unicode, texts)):
-                sent = {attack.id: attack.text for attack in reversed(group)} | {
-                    attack.text: attack.id for attack in group
-                }
-                assert body["data"]["untrusted"] == sent
+                assert body["data"]["untrusted"] == data_of(group)
                 assert set(body["data"]) == {"untrusted", "origins"}
             else:
                 assert set(body["data"]) == {"omitted"}

@@ -9,6 +9,13 @@ ROOT = Path(__file__).parent.parent
 
 # From the bottom up. A module may import those before it, never one after it or beside it.
 ORDER = (
+    # The strip stands alone: it reads a model's words, and nothing of it knows a tool.
+    ("registry._egress_markup", "registry._egress_terminal"),
+    ("registry._egress_triggers", "registry._egress_swallow"),
+    ("registry._egress_machine",),
+    ("registry._egress_filter",),
+    ("registry._egress_events",),
+    ("registry.egress",),
     ("registry.errors",),
     ("registry._narrow", "registry.documents"),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),

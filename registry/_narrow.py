@@ -159,7 +159,7 @@ def closed_model(model: type[BaseModel]) -> ClosedModel:
 
 
 def is_model(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseModel)
+    return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel
 
 
 # What may stand beside the `type` of a node and changes nothing about what comes out, or only makes it less.

@@ -1,0 +1,171 @@
+"""Runs the stages over a set of files and gives what was seen: tools with their verdicts, and what rules want to know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, final
+
+from tools_check import _call, _classes, _exec, _ours
+from tools_check._catalog import Catalog
+from tools_check._files import SourceFile
+from tools_check._ir import ModuleIR, Node, dotted, walk
+from tools_check._link import Module, Project
+from tools_check._run import STEPS_PER_ENTRY, Frame, Run, ToolSeen
+from tools_check._values import (
+    CLEAN, EMPTY, Cls, Func, Label, Labels, Obj, Partial, Value, Wrapped, join_labels, of, sorted_refs,
+)  # fmt: skip
+
+Verdict = Literal["own", "foreign", "undecided"]
+ROUNDS: Final = 3
+REGISTRY_WORDS: Final = re.compile(rb"\bToolDef\b|\bregistry\b")
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Judged:
+    """A tool and what its handler returns."""
+
+    tool: ToolSeen
+    own: Labels
+    theirs: Labels
+    fenced: bool = False
+    handler_path: str = ""
+    handler_ordinal: int = -1
+    handler_name: str = ""
+
+    @property
+    def labels(self) -> Labels:
+        return join_labels((self.own, self.theirs))
+
+    @property
+    def verdict(self) -> Verdict:
+        kinds = {root.kind for root in self.labels}
+        return "foreign" if "foreign" in kinds else "undecided" if kinds else "own"
+
+    def first(self, kind: str) -> Label | None:
+        """The label of this kind with the shortest way."""
+        found = [label for root, label in self.labels.items() if root.kind == kind]
+        return min(found, key=lambda label: (label.depth, label.root)) if found else None
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Analysis:
+    """All that one analysis found."""
+
+    run: Run
+    tools: list[Judged]
+
+
+def analyse(
+    files: Iterable[SourceFile],
+    roots: Iterable[SourceFile],
+    load: Callable[[SourceFile], ModuleIR | None],
+    catalog: Catalog,
+    tick: Callable[[str], None] = lambda _text: None,
+) -> Analysis:
+    """Follow the tools that the root files define."""
+    project = Project(files, load)
+    run = Run(project, catalog)
+    modules: list[Module] = []
+    for source in roots:
+        tick(source.shown)
+        module = project.module(source.name)
+        if module is not None and module.file is source:
+            modules.append(module)
+    for module in modules:
+        budget(run)
+        _exec.run_module(run, module)
+    for module in modules:
+        tick(module.path)
+        follow_functions(run, module)
+    judged: list[Judged] = []
+    for _ in range(ROUNDS):
+        version = run.version
+        judged = [judge(run, tool, tick) for tool in list(run.tools.values())]
+        if run.version == version:
+            break
+    return Analysis(run=run, tools=sorted(judged, key=lambda j: (j.tool.path, j.tool.site)))
+
+
+def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
+    """A new entry has a new budget."""
+    run.steps = 0
+    run.limit = steps
+    run.exhausted = False
+
+
+def follow_functions(run: Run, module: Module) -> None:
+    """Follow every function of a module that nobody has followed: tools are built in some, and rules look at all."""
+    run.entry = True
+    for index, definition in enumerate(module.ir.defs):
+        if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
+            continue
+        budget(run, STEPS_PER_ENTRY // 3)
+        frame = Frame(module, None, None)
+        if definition.owner < 0:
+            _exec.call_with_types(run, frame, Func(module.name, index, None, None, None))
+            continue
+        cls = Cls(module.name, definition.owner)
+        if cls not in run.class_env:
+            continue
+        method = _classes.find_method(run, cls, definition.name)
+        if method is not None and (method.module, method.index) == (module.name, index):
+            kind = _classes.kind_of(definition)
+            me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
+            _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
+    run.entry = False
+
+
+def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
+    """Follow one tool's handler and sort what it returns."""
+    tick(tool.path)
+    budget(run)
+    module = run.project.module(tool.module)
+    assert module is not None, "a tool was seen in a module that is loaded"
+    frame = Frame(module, None, None)
+    handler = tool.fields.get("handler", EMPTY)
+    answer = _call.call(run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler")
+    own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
+    judged = Judged(tool=tool, own=own, theirs=theirs)
+    judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
+        o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
+    )
+    if run.exhausted:
+        judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
+    place = definition_of(run, handler)
+    if place is not None:
+        judged.handler_path, judged.handler_ordinal, judged.handler_name = place
+    return judged
+
+
+def input_value(run: Run, tool: ToolSeen) -> Value:
+    """What the dispatcher hands to the handler: an instance of the input model, whose bytes a model chose."""
+    classes = [r for r in tool.fields.get("input", EMPTY).refs if isinstance(r, Cls)]
+    if not classes:
+        return CLEAN
+    return _classes.typed_instance(run, classes[0])
+
+
+def definition_of(run: Run, handler: Value) -> tuple[str, int, str] | None:
+    """Where a handler is defined: file, statement, qualified name."""
+    for ref in sorted_refs(handler):
+        if isinstance(ref, Func):
+            module = run.project.module(ref.module)
+            if module is not None:
+                definition = module.ir.defs[ref.index]
+                return module.path, definition.ordinal, definition.qualname
+        if isinstance(ref, Partial | Wrapped):
+            return definition_of(run, ref.func)
+        if isinstance(ref, Obj) and ref.kind == "inst":
+            method = _classes.find_method(run, ref.cls, "__call__")
+            if method is not None:
+                return definition_of(run, of(method))
+    return None
+
+
+def mentions_tooldef(body: Node) -> bool:
+    """Whether code calls something named ToolDef."""
+    return any(n[0] == "x" and len(n) == 4 and (dotted(n[2]) or "").endswith("ToolDef") for n in walk(body))

@@ -1,0 +1,203 @@
+"""What is known of code outside the files given: a view of `sources.toml`, extended by the configuration.
+
+Names are matched as they are defined, never as they are spelled at the call.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any, Final, Literal, final
+
+Kind = Literal["source", "own", "pass", "new", "unknown"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a call of a name gives: bytes of somebody else, ours, or what was put in."""
+
+    kind: Kind
+    qname: str
+    origin: str = ""
+    returns: str | None = None
+    listed: bool = False
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Library:
+    """One table of the catalogue."""
+
+    name: str
+    origin: str = ""
+    default: Kind = "unknown"
+    methods: Kind | None = None
+    classes: frozenset[str] = frozenset()
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Catalog:
+    """All tables together."""
+
+    libraries: dict[str, Library] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    returns: dict[str, str] = field(default_factory=dict)
+    bases: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    clean: set[str] = field(default_factory=set)
+    foreign_types: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+    quiet_errors: frozenset[str] = frozenset()
+    transparent: frozenset[str] = frozenset()
+    effects: dict[str, str] = field(default_factory=dict)
+
+    def resolve(self, qname: str) -> str:
+        """The name under which the catalogue knows it: re-exports and moved classes have one entry."""
+        for _ in range(4):
+            if qname in self.aliases:
+                qname = self.aliases[qname]
+                continue
+            head, dot, tail = qname.rpartition(".")
+            if dot and head in self.aliases:
+                qname = f"{self.aliases[head]}.{tail}"
+                continue
+            return qname
+        return qname
+
+    def library(self, qname: str) -> Library | None:
+        """The table that a name falls under: the longest prefix."""
+        prefix = qname
+        while prefix:
+            found = self.libraries.get(prefix)
+            if found is not None:
+                return found
+            prefix = prefix.rpartition(".")[0]
+        return None
+
+    def call(self, qname: str) -> Entry:
+        """What a call of a function, a class or a method gives."""
+        qname = self.resolve(qname)
+        owner, _, method = qname.rpartition(".")
+        found = self.entries.get(qname)
+        if found is not None:
+            if found.returns is None and owner in self.bases:
+                returns = next((r for b in self.ancestors(owner) if (r := self.returns.get(f"{b}.{method}"))), None)
+                return replace(found, returns=returns)
+            return found
+        is_method = owner.rpartition(".")[2][:1].isupper() or owner in self.bases or owner in self.foreign_types
+        for base in self.ancestors(owner):
+            found = self.entries.get(f"{base}.{method}")
+            if found is not None:
+                return found
+        library = self.library(qname)
+        if library is None:
+            return Entry(kind="new" if method[:1].isupper() else "unknown", qname=qname)
+        if method[:1].isupper() or qname in library.classes or qname in self.foreign_types:
+            return Entry(kind="new", qname=qname, origin=library.origin)
+        kind = library.methods if is_method and library.methods else library.default
+        return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
+
+    def ancestors(self, cls: str) -> list[str]:
+        """The base classes of a class outside, as far as the catalogue names them."""
+        out: list[str] = []
+        while cls in self.bases and len(out) < 8:
+            cls = self.bases[cls]
+            out.append(cls)
+        return out
+
+    def is_clean(self, cls: str, attribute: str) -> bool:
+        """Whether an attribute of an instance cannot carry words of somebody else (a status number)."""
+        return any(f"{c}.{attribute}" in self.clean for c in (cls, *self.ancestors(cls)))
+
+    def attribute(self, cls: str, attribute: str) -> str | None:
+        """The origin of an attribute that is read from outside (a page's source), or None."""
+        for c in (cls, *self.ancestors(cls)):
+            origin = self.attributes.get(f"{c}.{attribute}")
+            if origin is not None:
+                return origin
+        return None
+
+    def foreign_type(self, cls: str) -> str | None:
+        """The origin of a class whose instances hold bytes of somebody else, or None."""
+        for c in (cls, *self.ancestors(cls)):
+            if c in self.foreign_types:
+                return self.foreign_types[c]
+        return None
+
+
+SECTIONS: Final = frozenset(
+    {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean", "types",
+     "attributes", "effects", "classes", "comment"}
+)  # fmt: skip
+
+
+def load(extra: Mapping[str, Any] | None = None) -> Catalog:
+    """The catalogue that ships with the checker, with tables of the user's own after it.
+
+    Raises:
+        ValueError: when a table holds a key that is not known.
+    """
+    text = resources.files("tools_check").joinpath("sources.toml").read_text(encoding="utf-8")
+    catalog = Catalog()
+    raw = tomllib.loads(text)
+    catalog.quiet_errors = frozenset(raw.pop("quiet_errors"))
+    catalog.transparent = frozenset(raw.pop("transparent"))
+    defaults = raw.pop("defaults")
+    for kind in ("pass", "own"):
+        for name in defaults[kind]:
+            add(catalog, name, {"default": kind})
+    for origin, names in defaults["source"].items():
+        for name in names:
+            add(catalog, name, {"default": "source", "origin": origin})
+    for name, table in raw.items():
+        add(catalog, name, table)
+    for name, table in (extra or {}).items():
+        add(catalog, name, table)
+    return catalog
+
+
+def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
+    """Enter one table."""
+    unknown = sorted(set(table) - SECTIONS)
+    if unknown:
+        raise ValueError(f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}")
+    origin = str(table.get("origin", name))
+
+    def full(short: str) -> str:
+        return short[1:] if short.startswith("=") else short if name == "builtins" else f"{name}.{short}"
+
+    classes = frozenset(full(c) for c in table.get("classes", ()))
+    catalog.libraries[name] = Library(
+        name=name, origin=origin, default=table.get("default", "unknown"), methods=table.get("methods"), classes=classes
+    )
+    for short, target in table.get("returns", {}).items():
+        catalog.returns[full(short)] = full(target)
+    for kind in ("source", "own", "pass"):
+        for short in table.get("sources" if kind == "source" else kind, ()):
+            qname = full(short)
+            catalog.entries[qname] = Entry(
+                kind=kind,  # type: ignore[arg-type]  # one of the three words of the tuple
+                qname=qname,
+                origin=origin,
+                returns=catalog.returns.get(qname),
+                listed=True,
+            )
+    for short in table.get("returns", {}):
+        qname = full(short)
+        if qname not in catalog.entries:
+            catalog.entries[qname] = Entry(kind="new", qname=qname, origin=origin, returns=catalog.returns[qname])
+    for short, target in table.get("bases", {}).items():
+        catalog.bases[full(short)] = full(target)
+    for short, target in table.get("aliases", {}).items():
+        catalog.aliases[full(short)] = full(target)
+    catalog.clean.update(full(short) for short in table.get("clean", ()))
+    for short in table.get("types", ()):
+        catalog.foreign_types[full(short)] = origin
+    for short in table.get("attributes", ()):
+        catalog.attributes[full(short)] = origin
+    for short in table.get("effects", ()):
+        catalog.effects[full(short)] = origin

@@ -54,6 +54,7 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict)
+    forced: set[str] = field(default_factory=set)  # what the user's own tables say, over everything else
 
     def resolve(self, qname: str) -> str:
         """The name under which the catalogue knows it: re-exports and moved classes have one entry."""
@@ -135,7 +136,7 @@ SECTIONS: Final = frozenset(
 )  # fmt: skip
 
 
-def load(extra: Mapping[str, Any] | None = None) -> Catalog:
+def load(*extras: Mapping[str, Any] | None) -> Catalog:
     """The catalogue that ships with the checker, with tables of the user's own after it.
 
     Raises:
@@ -155,9 +156,20 @@ def load(extra: Mapping[str, Any] | None = None) -> Catalog:
             add(catalog, name, {"default": "source", "origin": origin})
     for name, table in raw.items():
         add(catalog, name, table)
-    for name, table in (extra or {}).items():
-        add(catalog, name, table)
+    for extra in extras:
+        for name, table in (extra or {}).items():
+            before = set(catalog.entries)
+            add(catalog, name, table)
+            catalog.forced |= set(catalog.entries) - before
+            catalog.forced |= {full_name(name, short) for kind in ("sources", "own", "pass") for short in table.get(kind, ())}
     return catalog
+
+
+def full_name(name: str, short: str) -> str:
+    """A name of a table in full."""
+    if short.startswith("="):
+        return short[1:]
+    return f"{name}.{short}"
 
 
 def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
@@ -168,11 +180,16 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
     origin = str(table.get("origin", name))
 
     def full(short: str) -> str:
-        return short[1:] if short.startswith("=") else short if name == "builtins" else f"{name}.{short}"
+        return full_name(name, short)
 
     classes = frozenset(full(c) for c in table.get("classes", ()))
+    have = catalog.libraries.get(name, Library(name=name, origin=origin))
     catalog.libraries[name] = Library(
-        name=name, origin=origin, default=table.get("default", "unknown"), methods=table.get("methods"), classes=classes
+        name=name,
+        origin=have.origin,
+        default=table.get("default", have.default),
+        methods=table.get("methods", have.methods),
+        classes=have.classes | classes,
     )
     for short, target in table.get("returns", {}).items():
         catalog.returns[full(short)] = full(target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _types
+from tools_check import _call, _classes, _eval, _outside, _types
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import MAX_DEPTH, Env, Frame, Run
@@ -515,6 +515,8 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
     if module is None:
         return EMPTY
     definition = module.ir.defs[func.index]
+    if run.catalog.forced and f"{module.name}.{definition.qualname}" in run.catalog.forced:
+        return _outside.call(run, frame, f"{module.name}.{definition.qualname}", args, site)
     key = (func.key(), args.digest(), run.version if func.env is not None or func.self_value is not None else 0)
     known = run.memo.get((key, run.version))
     if known is None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from tools_check import _call
 from tools_check._run import Frame, Run
 from tools_check._values import Func, Value
@@ -13,3 +17,8 @@ def decorated(run: Run, frame: Frame, target: Value, args: _call.Args | None, va
 
 def constructed(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value | None:
     return None
+
+
+def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
+    """What a file that defines such a tool mentions."""
+    return re.compile(rb"\btool")

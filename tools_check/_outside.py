@@ -23,10 +23,11 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         ours = _ours.call_ours(run, frame, qname[9:], args, site)
         if ours is not None:
             return ours
-    shape = shaped(run, frame, qname, args, site)
+    forced = qname in run.catalog.forced
+    shape = shaped(run, frame, qname, args, site) if not forced else None
     if shape is not None:
         return shape
-    special = SPECIAL.get(qname)
+    special = SPECIAL.get(qname) if not forced else None
     if special is not None:
         return special(run, frame, qname, args, site)
     from tools_check import _frameworks

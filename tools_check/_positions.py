@@ -35,13 +35,36 @@ class Positions:
             return Position(1, 1)
         statement = self.statements[ordinal]
         if n != SITE_MASK:
-            calls = list(own_calls(statement))
+            calls = own_calls(statement)
             if n < len(calls):
                 call = calls[n]
                 # `a.b(\n).c(...)`: what a reader looks for is the name that is called, at the end of the callee.
                 line = call.func.end_lineno or call.lineno
                 return Position(line, (call.col_offset if line == call.lineno else 0) + 1)
         return Position(statement.lineno, statement.col_offset + 1)
+
+    def call(self, site: int) -> ast.Call | None:
+        """The call itself."""
+        ordinal, n = site >> SITE_BITS, site & SITE_MASK
+        if not 0 <= ordinal < len(self.statements) or n == SITE_MASK:
+            return None
+        calls = own_calls(self.statements[ordinal])
+        return calls[n] if n < len(calls) else None
+
+    def keyword(self, site: int, name: str) -> Position:
+        """Where a call gives an argument by name; the call when it does not."""
+        call = self.call(site)
+        for keyword in call.keywords if call is not None else ():
+            if keyword.arg == name:
+                return Position(keyword.lineno, keyword.col_offset + 1)
+        return self.of(site)
+
+    def last_line(self, site: int) -> int:
+        """The last line of the call, or of the first line of its statement."""
+        call = self.call(site)
+        if call is not None:
+            return call.end_lineno or call.lineno
+        return self.of(site).line
 
     def definition(self, ordinal: int) -> Position:
         """Where a function or class is defined: its `def`, not its first decorator."""

@@ -122,6 +122,8 @@ def external(run: Run, frame: Frame, qname: str) -> Value:
     if qname == "registry.Foreign":
         obj = run.new(frame, "foreign")
         return of(obj)
+    if qname == "registry.ToolDef":
+        return of(run.new(frame, "tool"))
     obj = run.new(frame, "ext", qname)
     value = of(obj)
     origin = run.catalog.foreign_type(qname)

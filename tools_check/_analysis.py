@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, final
 
-from tools_check import _call, _classes, _exec, _ours
+from tools_check import _call, _classes, _exec, _frameworks, _ours
 from tools_check._catalog import Catalog
 from tools_check._files import SourceFile
-from tools_check._ir import ModuleIR, Node, dotted, walk
+from tools_check._ir import Def, ModuleIR, walk
 from tools_check._link import Module, Project
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, ToolSeen
 from tools_check._values import (
-    CLEAN, EMPTY, Cls, Func, Label, Labels, Obj, Partial, Value, Wrapped, join_labels, of, sorted_refs,
+    CLEAN, EMPTY, Cls, Func, Label, Labels, Obj, Partial, Value, Wrapped, join, join_labels, of, sorted_refs,
 )  # fmt: skip
 
 Verdict = Literal["own", "foreign", "undecided"]
 ROUNDS: Final = 3
-REGISTRY_WORDS: Final = re.compile(rb"\bToolDef\b|\bregistry\b")
 
 
 @final
@@ -65,10 +63,12 @@ def analyse(
     load: Callable[[SourceFile], ModuleIR | None],
     catalog: Catalog,
     tick: Callable[[str], None] = lambda _text: None,
+    frameworks: _frameworks.Frameworks | None = None,
 ) -> Analysis:
-    """Follow the tools that the root files define."""
+    """Follow the tools that the root files define; with `frameworks`, those of other frameworks too."""
     project = Project(files, load)
     run = Run(project, catalog)
+    run.frameworks = frameworks
     modules: list[Module] = []
     for source in roots:
         tick(source.shown)
@@ -78,14 +78,22 @@ def analyse(
     for module in modules:
         budget(run)
         _exec.run_module(run, module)
+    if frameworks is not None:
+        _frameworks.find_base_classes(run, project.loaded())
     for module in modules:
         tick(module.path)
         follow_functions(run, module)
+        if frameworks is not None:
+            budget(run)
+            _frameworks.class_tools(run, module)
+            _frameworks.module_tools(run, module)
     judged: list[Judged] = []
     for _ in range(ROUNDS):
-        version = run.version
+        version, known = run.version, len(run.tools)
+        run.round += 1
+        run.memo.clear()
         judged = [judge(run, tool, tick) for tool in list(run.tools.values())]
-        if run.version == version:
+        if run.version == version and len(run.tools) == known:
             break
     return Analysis(run=run, tools=sorted(judged, key=lambda j: (j.tool.path, j.tool.site)))
 
@@ -100,8 +108,11 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
 def follow_functions(run: Run, module: Module) -> None:
     """Follow every function of a module that nobody has followed: tools are built in some, and rules look at all."""
     run.entry = True
+    linked = linked_names(run, module)
     for index, definition in enumerate(module.ir.defs):
         if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
+            continue
+        if not is_of_interest(definition, module, linked):
             continue
         budget(run, STEPS_PER_ENTRY // 3)
         frame = Frame(module, None, None)
@@ -119,6 +130,41 @@ def follow_functions(run: Run, module: Module) -> None:
     run.entry = False
 
 
+INTEREST: Final = frozenset(
+    {"ToolDef", "Foreign", "ToolFailed", "refuse", "reply", "fence_untrusted", "handler", "for_program", "OwnReply",
+     "MixedReply", "tool", "tool_plain", "call_tool", "function_tool", "FunctionTool", "StructuredTool", "add_tool",
+     "from_function", "from_defaults", "add_function", "register_for_llm", "register_function"}
+)  # fmt: skip
+
+
+def linked_names(run: Run, module: Module) -> frozenset[str]:
+    """Names of the module that stand for functions which build tools elsewhere."""
+    out: set[str] = set()
+    for name, value in module.env.items():
+        for ref in value.refs:
+            if isinstance(ref, Func) and ref.module != module.name:
+                other = run.project.module(ref.module)
+                if other is not None and mentions(other.ir.defs[ref.index], INTEREST):
+                    out.add(name)
+    return frozenset(out)
+
+
+def is_of_interest(definition: Def, module: Module, linked: frozenset[str]) -> bool:
+    """Whether following a function for itself can show a tool, or something that a rule looks for."""
+    del module
+    return mentions(definition, INTEREST | linked)
+
+
+def mentions(definition: Def, names: frozenset[str]) -> bool:
+    """Whether a function's text names one of these."""
+    for node in walk((definition.body, tuple(p.annotation for p in definition.params), definition.returns, definition.decorators)):
+        if (node[0] == "n" and node[1] in names) or (node[0] == "a" and node[2] in names):
+            return True
+        if node[0] == "k" and isinstance(node[1], str) and node[1].partition("[")[0] in names:
+            return True
+    return False
+
+
 def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     """Follow one tool's handler and sort what it returns."""
     tick(tool.path)
@@ -127,7 +173,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     assert module is not None, "a tool was seen in a module that is loaded"
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
-    answer = _call.call(run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler")
+    answer = follow_handler(run, frame, tool, handler)
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
@@ -139,6 +185,26 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     if place is not None:
         judged.handler_path, judged.handler_ordinal, judged.handler_name = place
     return judged
+
+
+def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Value:
+    """Call the handler as its framework would."""
+    if tool.style == "registry":
+        return _call.call(run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler")
+    out: list[Value] = []
+    for ref in sorted_refs(handler):
+        if not isinstance(ref, Func):
+            out.append(_call.call(run, frame, of(ref), _call.NOTHING, tool.site, "the handler"))
+            continue
+        given: dict[str, Value] = {}
+        module = run.project.module(ref.module)
+        if tool.dispatcher and module is not None:
+            names = [p.name for p in module.ir.defs[ref.index].params if p.kind in ("p", "k")]
+            given = {name: of(_frameworks.ARGUMENTS) for name in names[-1:]}
+            run.dispatching = tool.style
+        out.append(_exec.call_with_types(run, frame, ref, given, outside=True))
+        run.dispatching = None
+    return join(*out)
 
 
 def input_value(run: Run, tool: ToolSeen) -> Value:
@@ -164,8 +230,3 @@ def definition_of(run: Run, handler: Value) -> tuple[str, int, str] | None:
             if method is not None:
                 return definition_of(run, of(method))
     return None
-
-
-def mentions_tooldef(body: Node) -> bool:
-    """Whether code calls something named ToolDef."""
-    return any(n[0] == "x" and len(n) == 4 and (dotted(n[2]) or "").endswith("ToolDef") for n in walk(body))

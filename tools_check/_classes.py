@@ -324,7 +324,7 @@ def run_writers(run: Run, obj: Obj, name: str) -> None:
             continue
         module, index = found
         for method in module.field_writers(index, name):
-            key = ("field", obj.serial, module.name, method, run.version)
+            key = ("field", obj.serial, module.name, method, run.round)
             if ("field", obj.serial, module.name, method) in run.active or key in run.written:
                 continue
             run.written.add(key)

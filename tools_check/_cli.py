@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -20,6 +20,9 @@ from tools_check.rules import ALL, BY_NAME, NAMES
 
 STACK: Final = 512 * 1024 * 1024
 RECURSION: Final = 12_000
+
+
+T = TypeVar("T")
 
 
 class DefaultCheck(click.Group):
@@ -87,6 +90,57 @@ def check(
 
 
 @cli.command()
+@click.option("--format", "format_", type=click.Choice(["table", "markdown", "jsonl"]), default="table", show_default=True)
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the list into a file.")
+@click.option("--check", "compare", type=click.Path(path_type=Path, dir_okay=False), help="Compare with a file; exit 1 when it differs.")
+@shared
+def inventory(
+    paths: tuple[Path, ...],
+    format_: str,
+    write: Path | None,
+    compare: Path | None,
+    jobs: int,
+    no_cache: bool,
+    config: Path | None,
+) -> None:
+    """List every tool and every other way in of foreign bytes."""
+    from tools_check._inventory import FORMATS as SHAPES
+    from tools_check._inventory import take_inventory
+
+    targets = paths or (Path(),)
+    options = make_options(targets, jobs, no_cache, config)
+    with Progress() as progress:
+        options.tick = progress.tick
+        found = guarded(lambda: take_inventory(targets, options))
+    for file, text in found.faults:
+        click.echo(f"tools-check: {file} could not be read: {text}", err=True)
+    code = 2 if found.faults else 0
+    committed = write or compare
+    shape = format_ if committed is None else "jsonl" if committed.suffix == ".jsonl" else "markdown"
+    rendered = SHAPES[shape](found)
+    if write is not None:
+        write.write_text(rendered, encoding="utf-8")
+    elif compare is not None:
+        code = code or differs(compare, rendered)
+    else:
+        click.echo(rendered, nl=False)
+    sys.exit(code)
+
+
+def differs(path: Path, rendered: str) -> int:
+    """Compare a committed list with the one just made, and show what changed."""
+    import difflib
+
+    have = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if have == rendered:
+        return 0
+    lines = difflib.unified_diff(have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0)
+    click.echo("\n".join(lines))
+    click.echo(f"{path} is not current: tools-check inventory --write {path}", err=True)
+    return 1
+
+
+@cli.command()
 @click.argument("rule", required=False)
 def explain(rule: str | None) -> None:
     """Say what a rule finds, why it matters and what to do; without a rule, list them."""
@@ -136,7 +190,7 @@ def listed(paths: tuple[Path, ...], options: Options) -> list[str]:
         raise click.UsageError(f"there is no file or folder {error}") from error
 
 
-def guarded(work: Callable[[], Report]) -> Report:
+def guarded(work: Callable[[], T]) -> T:
     """The mistakes of use that a run can find."""
     try:
         return work()

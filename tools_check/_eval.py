@@ -105,7 +105,7 @@ def run_global_writers(run: Run, module: Module, name: str) -> None:
     """Let every function that writes a module variable do so once for each state of the world."""
     for index in module.writers(name):
         mark = ("global", module.name, index)
-        key = (*mark, run.version)
+        key = (*mark, run.round)
         if mark in run.active or key in run.written:
             continue
         run.written.add(key)

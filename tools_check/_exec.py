@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _outside, _types
+from tools_check import _call, _classes, _eval, _frameworks, _outside, _types
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import MAX_DEPTH, Env, Frame, Run
@@ -517,10 +517,13 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
     definition = module.ir.defs[func.index]
     if run.catalog.forced and f"{module.name}.{definition.qualname}" in run.catalog.forced:
         return _outside.call(run, frame, f"{module.name}.{definition.qualname}", args, site)
-    key = (func.key(), args.digest(), run.version if func.env is not None or func.self_value is not None else 0)
-    known = run.memo.get((key, run.version))
+    if run.frameworks is not None:
+        _frameworks.dispatched(run, frame, func, args)
+        _frameworks.toolkit_called(run, frame, func, args)
+    key = (func.key(), args.digest())
+    known = run.memo.get(key)
     if known is None:
-        known = invoke_fresh(run, frame, func, module, definition, args, (key, run.version))
+        known = invoke_fresh(run, frame, func, module, definition, args, key)
     value, events, _ = known
     for kind, event in events.items():
         add_event(frame, kind, event)
@@ -663,8 +666,12 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
     return join(value, typed)
 
 
-def call_with_types(run: Run, frame: Frame, func: Func, given: dict[str, Value] | None = None) -> Value:
-    """Follow a function with arguments of which only the types are known."""
+def call_with_types(
+    run: Run, frame: Frame, func: Func, given: dict[str, Value] | None = None, *, outside: bool = False
+) -> Value:
+    """Follow a function with arguments of which only the types are known; `outside` when a model gives them, so that
+    one without a type is plain data.
+    """
     module = run.project.module(func.module)
     if module is None:
         return EMPTY
@@ -684,6 +691,8 @@ def call_with_types(run: Run, frame: Frame, func: Func, given: dict[str, Value] 
             value = given[param.name]
         else:
             value = _types.typed(run, inner, param.annotation)
+            if outside and value.is_empty():
+                value = CLEAN
             if param.default is not None:
                 value = join(value, _eval.evaluate(run, inner, param.default))
         if param.kind == "k":

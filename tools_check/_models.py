@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _ours, _outside
+from tools_check import _call, _classes, _eval, _frameworks, _ours, _outside
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN, DATA, EMPTY, Cls, Labels, Method, Obj, Value, const, flat, join, join_labels, labelled, of, with_labels,
@@ -41,7 +41,12 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return validated(run, frame, ref, args)
         case "record":
             return record_method(run, frame, ref, args)
+        case "registrar":
+            first = args.get(0) or EMPTY
+            _frameworks.record(run, frame, ref.name, first, None)
+            return first
         case "init":
+            _frameworks.outside_toolkit(run, frame, receiver, args, "__init__")
             for obj in receiver.objects():
                 for name, value in args.keywords:
                     run.write(frame, obj, name, value)
@@ -203,6 +208,10 @@ def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
 def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
     """A method of an object whose class is not among the files."""
     qname = run.catalog.resolve(ref.name)
+    tool = _frameworks.made_by(run, frame, qname, args)
+    if tool is not None:
+        return tool
+    _frameworks.outside_toolkit(run, frame, ref.receiver, args, qname.rpartition(".")[2])
     shaped = _outside.shaped(run, frame, qname, args, site)
     if shaped is not None:
         return shaped

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _models, _ours, _shapes
+from tools_check import _call, _classes, _eval, _frameworks, _models, _ours, _shapes
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN, DATA, EMPTY, Cls, Data, Ext, Func, Method, Mod, Obj, Partial, Super, Value, const, flat, join, join_labels,
@@ -30,8 +30,6 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     special = SPECIAL.get(qname) if not forced else None
     if special is not None:
         return special(run, frame, qname, args, site)
-    from tools_check import _frameworks
-
     made = _frameworks.constructed(run, frame, qname, args, site)
     if made is not None:
         return made

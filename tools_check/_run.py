@@ -89,6 +89,7 @@ class ToolSeen:
     site: int
     fields: dict[str, Value]
     opaque: bool = False  # `**something` that could not be followed
+    dispatcher: bool = False
     entry: bool = False  # seen only while its factory was followed with unknown arguments
 
 
@@ -106,6 +107,7 @@ class Run:
         self.limit = STEPS_PER_ENTRY
         self.exhausted = False
         self.version = 0  # grows with every change of shared state
+        self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
         self.instances: dict[Cls, Value] = {}
         self.class_env: dict[Cls, dict[str, Value]] = {}
         self.class_extra: dict[Cls, dict[str, Value]] = {}
@@ -119,6 +121,10 @@ class Run:
         self.entry = False
         self.visited: set[tuple[str, int]] = set()
         self.fenced: set[Root] = set()
+        self.frameworks: Any = None
+        self.dispatching: str | None = None
+        self.toolkit_classes: dict[Cls, Any] = {}
+        self.base_classes: dict[Cls, Any] = {}
 
     # -- labels
 

@@ -13,7 +13,20 @@ from tools_check._ir import Def, ModuleIR, walk
 from tools_check._link import Module, Project
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, ToolSeen
 from tools_check._values import (
-    CLEAN, EMPTY, Cls, Func, Label, Labels, Obj, Partial, Value, Wrapped, join, join_labels, of, sorted_refs,
+    CLEAN,
+    EMPTY,
+    Cls,
+    Func,
+    Label,
+    Labels,
+    Obj,
+    Partial,
+    Value,
+    Wrapped,
+    join,
+    join_labels,
+    of,
+    sorted_refs,
 )  # fmt: skip
 
 Verdict = Literal["own", "foreign", "undecided"]
@@ -88,11 +101,17 @@ def analyse(
             _frameworks.class_tools(run, module)
             _frameworks.module_tools(run, module)
     judged: list[Judged] = []
+    before: dict[int, Judged] = {}
     for _ in range(ROUNDS):
         version, known = run.version, len(run.tools)
         run.round += 1
         run.memo.clear()
-        judged = [judge(run, tool, tick) for tool in list(run.tools.values())]
+        judged = [
+            # What is foreign stays foreign: only the others can change with what was learned since.
+            known_before if (known_before := before.get(id(tool))) and known_before.verdict == "foreign" else judge(run, tool, tick)
+            for tool in list(run.tools.values())
+        ]
+        before = {id(j.tool): j for j in judged}
         if run.version == version and len(run.tools) == known:
             break
     return Analysis(run=run, tools=sorted(judged, key=lambda j: (j.tool.path, j.tool.site)))
@@ -108,11 +127,11 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
 def follow_functions(run: Run, module: Module) -> None:
     """Follow every function of a module that nobody has followed: tools are built in some, and rules look at all."""
     run.entry = True
-    linked = linked_names(run, module)
+    interesting = of_interest(module, INTEREST | linked_names(run, module))
     for index, definition in enumerate(module.ir.defs):
         if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
             continue
-        if not is_of_interest(definition, module, linked):
+        if index not in interesting:
             continue
         budget(run, STEPS_PER_ENTRY // 3)
         frame = Frame(module, None, None)
@@ -141,7 +160,7 @@ def linked_names(run: Run, module: Module) -> frozenset[str]:
     """Names of the module that stand for functions which build tools elsewhere."""
     out: set[str] = set()
     for name, value in module.env.items():
-        for ref in value.refs:
+        for ref in sorted_refs(value):
             if isinstance(ref, Func) and ref.module != module.name:
                 other = run.project.module(ref.module)
                 if other is not None and mentions(other.ir.defs[ref.index], INTEREST):
@@ -149,10 +168,16 @@ def linked_names(run: Run, module: Module) -> frozenset[str]:
     return frozenset(out)
 
 
-def is_of_interest(definition: Def, module: Module, linked: frozenset[str]) -> bool:
-    """Whether following a function for itself can show a tool, or something that a rule looks for."""
-    del module
-    return mentions(definition, INTEREST | linked)
+def of_interest(module: Module, names: frozenset[str]) -> set[int]:
+    """The functions that are worth following for themselves: they, or a function inside them, mention such a name."""
+    out: set[int] = set()
+    for index, definition in enumerate(module.ir.defs):
+        if mentions(definition, names):
+            outer = index
+            while module.ir.defs[outer].parent >= 0:
+                outer = module.ir.defs[outer].parent
+            out.add(outer)
+    return out
 
 
 def mentions(definition: Def, names: frozenset[str]) -> bool:

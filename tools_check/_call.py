@@ -9,8 +9,28 @@ from tools_check import _classes, _eval, _exec, _frameworks, _models, _outside
 from tools_check._ir import GENERATOR, Node, dotted
 from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, Cls, Data, Ext, Func, Import, Labels, Method, Mod, Obj, Partial, Super, Value, Wrapped, flat, join,
-    join_labels, labelled, of, sorted_refs,
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Data,
+    Ext,
+    Func,
+    Import,
+    Labels,
+    Method,
+    Mod,
+    Obj,
+    Partial,
+    Super,
+    Value,
+    Wrapped,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
 )  # fmt: skip
 
 

@@ -9,7 +9,22 @@ from tools_check._ir import Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import Env, Frame, Run
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, Cls, Ext, Func, Labels, Method, Obj, Partial, Value, flat, join, labelled, of,
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Ext,
+    Func,
+    Labels,
+    Method,
+    Obj,
+    Partial,
+    Value,
+    flat,
+    join,
+    labelled,
+    of,
+    sorted_refs,
 )  # fmt: skip
 
 MODELS: Final = frozenset(
@@ -40,7 +55,7 @@ def define(run: Run, frame: Frame, index: int) -> Value:
     bases: list[object] = []
     for node in written.bases:
         value = _eval.evaluate(run, frame, node[1] if node[0] == "s" else node)
-        bases.extend(ref for ref in value.refs if isinstance(ref, Cls | Ext))
+        bases.extend(ref for ref in sorted_refs(value) if isinstance(ref, Cls | Ext))
     run.bases[cls] = bases
     run.mros.pop(cls, None)
     for base in bases:
@@ -178,7 +193,7 @@ def find_method(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> F
     value = class_attribute(run, cls, name, after=after)
     if value is None:
         return None
-    return next((ref for ref in value.refs if isinstance(ref, Func)), None)
+    return next((ref for ref in sorted_refs(value) if isinstance(ref, Func)), None)
 
 
 def class_attribute(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> Value | None:
@@ -227,9 +242,9 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if name in obj.fields:
         parts.append(obj.fields[name])
     found = class_attribute(run, cls, name)
-    if found is not None and (name not in obj.fields or any(isinstance(r, Func) for r in found.refs)):
+    if found is not None and (name not in obj.fields or any(isinstance(r, Func) for r in sorted_refs(found))):
         parts.append(bound(run, frame, found, me, cls, site))
-    if not obj.exact and found is not None and any(isinstance(r, Func) for r in found.refs):
+    if not obj.exact and found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
         parts.extend(overrides(run, frame, cls, name, me, site))
     if name not in obj.fields and (found is None or found.is_empty() or (found.exact and found.consts)):
         annotated = annotated_field(run, cls, name)
@@ -272,7 +287,7 @@ def bound(run: Run, frame: Frame, value: Value, me: Value, cls: Cls, site: int) 
     """A class attribute seen through an instance: methods bound, properties read."""
     out: list[Value] = []
     rest: set[object] = set()
-    for ref in value.refs:
+    for ref in sorted_refs(value):
         if not isinstance(ref, Func) or ref.self_value is not None:
             rest.add(ref)
             continue
@@ -330,7 +345,7 @@ def run_writers(run: Run, obj: Obj, name: str) -> None:
             run.written.add(key)
             written = module.ir.defs[method]
             value = run.class_env.get(owner, {}).get(written.name)
-            func = next((r for r in value.refs if isinstance(r, Func)), None) if value else None
+            func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
             if func is None:
                 continue
             mark = ("field", obj.serial, module.name, method)
@@ -410,7 +425,7 @@ def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: i
             return of(obj, DATA)
         return labelled(labels, DATA)
     target = _eval.evaluate(run, frame, annotation)
-    for ref in target.refs:
+    for ref in sorted_refs(target):
         if isinstance(ref, Cls):
             return CLEAN if is_enum(run, ref) else validated_instance(run, frame, ref, labels, depth + 1)
         if isinstance(ref, Ext) and ref.qname in SAFE_TYPES:
@@ -438,7 +453,7 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
     """What reading an attribute of a class gives."""
     if is_enum(run, cls):
         found = class_attribute(run, cls, name)
-        if found is not None and any(isinstance(r, Func) for r in found.refs):
+        if found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
             return bound(run, frame, found, of(cls), cls, site)
         return CLEAN
     if name in VALIDATORS and is_model(run, cls) and find_method(run, cls, name) is None:
@@ -450,7 +465,7 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
         outside = mro(run, cls)[1]
         return join(*(of(Ext(f"{base}.{name}")) for base in outside)) if outside else EMPTY
     out: set[object] = set()
-    for ref in found.refs:
+    for ref in sorted_refs(found):
         if isinstance(ref, Func) and ref.self_value is None:
             module = run.project.module(ref.module)
             out.add(bind(ref, of(cls)) if module and kind_of(module.ir.defs[ref.index]) == "class" else ref)

@@ -11,8 +11,31 @@ from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, NO_CONSTS, NO_LABELS, Cls, Data, Ext, Func, Import, Labels, Method, Mod, Obj, Super, Value,
-    const, flat, join, join_labels, labelled, of, sorted_refs, with_labels, without_labels,
+    CLEAN,
+    DATA,
+    EMPTY,
+    NO_CONSTS,
+    NO_LABELS,
+    Cls,
+    Data,
+    Ext,
+    Func,
+    Import,
+    Labels,
+    Method,
+    Mod,
+    Obj,
+    Super,
+    Value,
+    const,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
+    without_labels,
 )  # fmt: skip
 
 BUILTINS: Final = frozenset(dir(builtins)) | {"reveal_type"}

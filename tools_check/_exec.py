@@ -9,7 +9,23 @@ from tools_check._ir import GENERATOR, LAMBDA, Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import MAX_DEPTH, Env, Frame, Run
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, Cls, Ext, Func, Import, Method, Obj, Step, Value, join, labelled, of, with_labels, without_labels,
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Ext,
+    Func,
+    Import,
+    Method,
+    Obj,
+    Step,
+    Value,
+    join,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
+    without_labels,
 )  # fmt: skip
 
 BROAD: Final = frozenset({"builtins.Exception", "builtins.BaseException", "builtins.ExceptionGroup"})
@@ -98,7 +114,7 @@ def on_raise(run: Run, frame: Frame, s: Node) -> bool:
     if s[3] is not None:
         _eval.evaluate(run, frame, s[3])
     kind: Any = None
-    for ref in value.refs:
+    for ref in sorted_refs(value):
         if isinstance(ref, Obj) and ref.kind == "inst":
             kind = ref.cls
         elif isinstance(ref, Obj) and ref.kind == "ext":
@@ -108,7 +124,7 @@ def on_raise(run: Run, frame: Frame, s: Node) -> bool:
         elif isinstance(ref, Ext):
             kind = ref.qname
     add_event(frame, ("raised", kind), value)
-    if any(isinstance(r, Obj) and r.kind == "failure" for r in value.refs):
+    if any(isinstance(r, Obj) and r.kind == "failure" for r in sorted_refs(value)):
         add_event(frame, ("raised", "registry.ToolFailed"), value)
     return False
 
@@ -347,7 +363,7 @@ def match_class(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value 
             match_pattern(run, frame, part, subject)
         return None
     cls = _eval.evaluate(run, frame, pattern[1])
-    owners = [r for r in cls.refs if isinstance(r, Cls)]
+    owners = [r for r in sorted_refs(cls) if isinstance(r, Cls)]
     names = [f[0] for owner in owners for f in _classes.fields(run, owner)]
     if not subject.refs and not subject.labels and owners:
         subject = join(*(_classes.typed_instance(run, owner) for owner in owners))

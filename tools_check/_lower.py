@@ -19,7 +19,18 @@ from typing import Any
 
 import libcst as cst
 
-from tools_check._ir import ASYNC, GENERATOR, LAMBDA, SITE_BITS, SITE_MASK, ClassDef, Def, ModuleIR, Node, Param
+from tools_check._ir import (
+    ASYNC,
+    GENERATOR,
+    LAMBDA,
+    SITE_BITS,
+    SITE_MASK,
+    ClassDef,
+    Def,
+    ModuleIR,
+    Node,
+    Param,
+)
 
 LOST: Node = ("lost",)
 SINGLETONS: dict[str, Node] = {"True": ("k", True), "False": ("k", False), "None": ("k", None)}

@@ -7,7 +7,22 @@ from typing import Any, Final
 from tools_check import _call, _classes, _eval, _frameworks, _ours, _outside
 from tools_check._run import Frame, Run
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, Cls, Labels, Method, Obj, Value, const, flat, join, join_labels, labelled, of, with_labels,
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Labels,
+    Method,
+    Obj,
+    Value,
+    const,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
 )  # fmt: skip
 
 # Methods of str, bytes and numbers that give a number or a truth value.
@@ -199,7 +214,7 @@ def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
     labels = args.labels()
     run.event(frame, labels)
     out: list[Value] = []
-    for cls in ref.receiver.refs:
+    for cls in sorted_refs(ref.receiver):
         if isinstance(cls, Cls):
             out.append(_classes.validated_instance(run, frame, cls, labels))
     return join(*out)

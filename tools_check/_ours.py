@@ -5,7 +5,21 @@ from __future__ import annotations
 from tools_check import _call, _classes, _eval
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, Cls, Ext, Labels, Method, Obj, Value, flat, join, labelled, of, without_labels,
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Ext,
+    Labels,
+    Method,
+    Obj,
+    Value,
+    flat,
+    join,
+    labelled,
+    of,
+    sorted_refs,
+    without_labels,
 )  # fmt: skip
 
 FIELDS = ("name", "description", "input", "handler", "untrusted_output", "scope", "effect", "dispatches")
@@ -113,7 +127,7 @@ def foreign_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args
             return join(without_labels(join(*args.values())), CLEAN)
         case "narrow":
             model = args.get(0, "model") or EMPTY
-            return join(*(_classes.typed_instance(run, ref) for ref in model.refs if isinstance(ref, Cls)), CLEAN)
+            return join(*(_classes.typed_instance(run, ref) for ref in sorted_refs(model) if isinstance(ref, Cls)), CLEAN)
         case "for_program":
             return inner
         case "origin":

@@ -9,8 +9,27 @@ from typing import Any, Final
 from tools_check import _call, _classes, _eval, _frameworks, _models, _ours, _shapes
 from tools_check._run import Frame, Run
 from tools_check._values import (
-    CLEAN, DATA, EMPTY, Cls, Data, Ext, Func, Method, Mod, Obj, Partial, Super, Value, const, flat, join, join_labels,
-    labelled, of, without_labels,
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Data,
+    Ext,
+    Func,
+    Method,
+    Mod,
+    Obj,
+    Partial,
+    Super,
+    Value,
+    const,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+    without_labels,
 )  # fmt: skip
 
 PACKAGED: Final = Data("package")
@@ -57,7 +76,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         if origin is not None:
             return join(_eval.with_labels(of(obj), run.source(frame, site, qname, origin)), *result)
         for name, value in args.keywords:
-            if value.objects() or any(isinstance(r, Func) for r in value.refs):
+            if value.objects() or any(isinstance(r, Func) for r in sorted_refs(value)):
                 obj.elem = join(obj.elem, labelled(flat(value)))
             del name
         return join(of(obj), *result)
@@ -249,11 +268,11 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
         if obj.kind == "inst":
             for owner in _classes.mro(run, obj.cls)[0]:
                 for n, value in sorted(run.class_env.get(owner, {}).items()):
-                    if any(isinstance(r, Func) for r in value.refs) and not n.startswith("__"):
+                    if any(isinstance(r, Func) for r in sorted_refs(value)) and not n.startswith("__"):
                         out.append(_classes.bound(run, frame, value, of(obj), obj.cls, site))
         if obj.kind == "ext":
             out.append(of(Method("ext", f"{obj.cls}.getattr", of(obj))))
-    for ref in base.refs:
+    for ref in sorted_refs(base):
         if isinstance(ref, Mod):
             module = run.project.module(ref.name)
             out.extend(v for v in (module.env.values() if module else ()) if any(isinstance(r, Func | Cls) for r in v.refs))
@@ -311,7 +330,7 @@ def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> V
         if keyword == "capture_output":
             captured = captured or not (value.exact and value.consts == frozenset({("bool", False)}))
         elif keyword in ("stdout", "stderr"):
-            drained = all(isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr")) for r in value.refs)
+            drained = all(isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr")) for r in sorted_refs(value))
             captured = captured or not (value.refs and drained) and not (value.exact and not value.refs)
     short = name.rpartition(".")[2]
     if name.startswith("subprocess.Popen") or short.startswith("create_subprocess"):
@@ -331,7 +350,7 @@ def super_(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> 
     owner = frame.owner
     me = frame.self_value
     if args.positional:
-        owner = next((r for r in args.positional[0].refs if isinstance(r, Cls)), owner)
+        owner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Cls)), owner)
         me = args.get(1) or me
     del run
     return of(Super(owner, me)) if owner is not None and me is not None else EMPTY
@@ -404,7 +423,7 @@ def imported(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) ->
 def adapter(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`pydantic.TypeAdapter(X)`."""
     first = args.get(0, "type") or EMPTY
-    classes = [r for r in first.refs if isinstance(r, Cls)]
+    classes = [r for r in sorted_refs(first) if isinstance(r, Cls)]
     obj = run.new(frame, "ext", "pydantic.TypeAdapter")
     obj.fields["[type]"] = of(*classes)
     return of(obj)
@@ -418,7 +437,7 @@ def adapt(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, 
     run.event(frame, labels)
     out: list[Value] = []
     for obj in receiver.objects():
-        for cls in obj.fields.get("[type]", EMPTY).refs:
+        for cls in sorted_refs(obj.fields.get("[type]", EMPTY)):
             if isinstance(cls, Cls):
                 out.append(_classes.validated_instance(run, frame, cls, labels))
     return join(*out) if out else labelled(labels, DATA)

@@ -8,10 +8,23 @@ from typing import Any, Final, final
 from tools_check._catalog import Catalog
 from tools_check._ir import Def, Node
 from tools_check._link import Module, Project
-from tools_check._values import EMPTY, NO_LABELS, Cls, Func, Label, Labels, Obj, Root, Step, Value, join, labelled
+from tools_check._values import (
+    EMPTY,
+    NO_LABELS,
+    Cls,
+    Func,
+    Label,
+    Labels,
+    Obj,
+    Root,
+    Step,
+    Value,
+    join,
+    labelled,
+)
 
 MAX_DEPTH: Final = 28
-STEPS_PER_ENTRY: Final = 60_000
+STEPS_PER_ENTRY: Final = 40_000
 
 
 @final
@@ -164,6 +177,7 @@ class Run:
     def write(self, frame: Frame, obj: Obj, key: Any, value: Value) -> None:
         """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""
         here = frame.env if frame.env is not None else frame.module
+        Obj.mutations += 1
         if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:
             obj.fields[key] = value
             return

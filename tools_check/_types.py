@@ -7,7 +7,7 @@ from typing import Final
 from tools_check import _classes, _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Value, join, of, with_labels
+from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Value, join, of, sorted_refs, with_labels
 
 ELEMENTS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple", "Collection",
@@ -100,7 +100,7 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
 def named(run: Run, frame: Frame, target: Value, depth: int) -> Value:
     """An instance of whatever class the annotation names."""
     out: list[Value] = []
-    for ref in target.refs:
+    for ref in sorted_refs(target):
         if isinstance(ref, Cls):
             out.append(_classes.typed_instance(run, ref))
         elif isinstance(ref, Ext):

@@ -128,7 +128,7 @@ class Func(NamedTuple):
     owner: Cls | None
 
     def key(self) -> tuple[Any, ...]:
-        bound = self.self_value.digest(2) if self.self_value else None
+        bound = self.self_value.digest(1) if self.self_value else None
         return ("fn", self.module, self.index, id(self.env), bound)
 
     def __hash__(self) -> int:
@@ -175,6 +175,7 @@ class Obj:
 
     __slots__ = ("activation", "cls", "elem", "exact", "fields", "keys", "kind", "owners", "path", "serial", "shared")
     counter = 0
+    mutations = 0  # grows with every write to any cell: what is kept of a digest holds until then
 
     def __init__(self, kind: str, cls: Any = None, activation: object = None, path: tuple[int, ...] = ()) -> None:
         self.kind = kind
@@ -216,14 +217,23 @@ class Value:
         self.refs: frozenset[Any] = refs if refs is not None else frozenset()
         self.consts = consts
         self.exact = exact  # nothing but one of `consts`
+        self._digest: tuple[int, int, Any] | None = None
 
-    def digest(self, depth: int = 3) -> Any:
-        """A hashable summary: values with one digest are treated alike by a function."""
-        refs: list[Any] = []
-        for ref in self.refs:
-            refs.append(ref_digest(ref, depth))
+    def digest(self, depth: int = 2, work: list[int] | None = None) -> Any:
+        """A hashable summary: values with one digest are treated alike by a function.
+
+        `work` bounds what one digest looks at; beyond it things count by their kind alone.
+        """
+        known = self._digest
+        if known is not None and known[0] == Obj.mutations and known[1] == depth:
+            return known[2]
+        if work is None:
+            work = [60]
+        refs = [ref_digest(ref, depth, work) for ref in sorted_refs(self)]
         consts = self.consts if self.exact and len(self.consts) <= 4 else NO_CONSTS
-        return (frozenset(self.labels), frozenset(refs), consts)
+        result = (tuple(self.labels) if len(self.labels) < 2 else frozenset(self.labels), tuple(refs), consts)
+        self._digest = (Obj.mutations, depth, result)
+        return result
 
     def objects(self) -> list[Obj]:
         return [r for r in self.refs if isinstance(r, Obj)]
@@ -238,23 +248,24 @@ class Value:
         return not (self.labels or self.refs or self.consts)
 
 
-def ref_digest(ref: Any, depth: int) -> Any:
+def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
     """The part of a digest that one referent contributes."""
     if isinstance(ref, Obj):
-        if depth <= 0:
-            return (ref.kind, ref.cls)
         if ref.shared or ref.kind == "tool":
             return ("o", ref.serial)
-        fields = tuple((repr(k), v.digest(depth - 1)) for k, v in list(ref.fields.items())[:16])
-        return (ref.kind, ref.cls, fields, ref.elem.digest(depth - 1))
+        work[0] -= 1
+        if depth <= 0 or work[0] <= 0:
+            return (ref.kind, ref.cls)
+        fields = tuple((str(k), v.digest(depth - 1, work)) for k, v in list(ref.fields.items())[:12] if v.refs or v.labels)
+        return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work))
     if isinstance(ref, Func):
         return ref.key()
     if isinstance(ref, Method):
-        return ("m", ref.kind, ref.name, ref.receiver.digest(depth - 1) if depth > 0 else None)
+        return ("m", ref.kind, ref.name, ref.receiver.digest(depth - 1, work) if depth > 0 else None)
     if isinstance(ref, Partial):
         if depth <= 0:
             return "partial"
-        return ("p", ref.func.digest(depth - 1), tuple(a.digest(depth - 1) for a in ref.args))
+        return ("p", ref.func.digest(depth - 1, work), tuple(a.digest(depth - 1, work) for a in ref.args))
     if isinstance(ref, Super):
         return ("super", ref.owner)
     return ref

@@ -10,9 +10,21 @@ from typing import Final, final
 from tools_check._facts import Facts
 from tools_check._finding import Case, Finding, Severity
 from tools_check.rules import (
-    bad_suppression, computed_declaration, double_fence, empty_origin, false_declaration, fence_marker, foreign_error,
-    foreign_format, foreign_framing, hand_rolled_fence, handler_bypass, missing_declaration, needless_origin,
-    undecided_declaration, unused_suppression,
+    bad_suppression,
+    computed_declaration,
+    double_fence,
+    empty_origin,
+    false_declaration,
+    fence_marker,
+    foreign_error,
+    foreign_format,
+    foreign_framing,
+    hand_rolled_fence,
+    handler_bypass,
+    missing_declaration,
+    needless_origin,
+    undecided_declaration,
+    unused_suppression,
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, final
 
@@ -77,11 +77,15 @@ def analyse(
     catalog: Catalog,
     tick: Callable[[str], None] = lambda _text: None,
     frameworks: _frameworks.Frameworks | None = None,
+    imports: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Analysis:
     """Follow the tools that the root files define; with `frameworks`, those of other frameworks too."""
     project = Project(files, load)
     run = Run(project, catalog)
     run.frameworks = frameworks
+    for name, imported in sorted((imports or {}).items()):
+        for target in imported:
+            project.users.setdefault(target, []).append(name)
     modules: list[Module] = []
     for source in roots:
         tick(source.shown)
@@ -206,7 +210,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     )
     if run.exhausted:
         judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
-    place = definition_of(run, handler)
+    place = definition_of(run, of(tool.definition) if tool.definition is not None else handler)
     if place is not None:
         judged.handler_path, judged.handler_ordinal, judged.handler_name = place
     return judged

@@ -243,12 +243,17 @@ def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Va
     target = _eval.evaluate(run, frame, node[2] if node[0] == "x" else node)
     args = arguments(run, frame, node[3]) if node[0] == "x" else None
     site = node[1] if node[0] == "x" else _eval.here(frame)
-    if _frameworks.decorated(run, frame, target, args, value, func):
+    if _frameworks.decorated(run, frame, target, value, func):
         return value
     out: list[Value] = []
     for ref in sorted_refs(target):
         if isinstance(ref, Ext):
             name = run.catalog.resolve(ref.qname)
+            if name == "functools.wraps" and args is not None and args.positional:
+                # A wrapper stands for the function that it wraps wherever a name is asked for.
+                inner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Func)), None)
+                if inner is not None:
+                    run.originals[(func.module, func.index, id(func.env))] = inner
             if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
                 out.append(of(Wrapped("ctx", value)))
                 continue

@@ -127,7 +127,12 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
 def follow(files: list[SourceFile], roots: list[SourceFile], store: Store, options: Options) -> Analysis:
     """The analysis with the catalogue of this configuration."""
     catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
-    return analyse(files, roots, store.load, catalog, options.tick)
+    return analyse(files, roots, store.load, catalog, options.tick, imports=imports_by_name(files, store))
+
+
+def imports_by_name(files: list[SourceFile], store: Store) -> dict[str, tuple[str, ...]]:
+    """What each module imports, by name."""
+    return {f.name: store.scans[f.shown].imports for f in files if f.shown in store.scans}
 
 
 def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:

@@ -291,7 +291,9 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             labels = flat(obj.elem)
             if origin is not None and not any(r.kind == "foreign" for r in (*base.labels, *labels)):
                 labels = join_labels([labels, run.source(frame, site, f"{cls}.{name}", origin)])
-            return labelled(labels, Method("ext", f"{cls}.{name}", with_labels(of(obj), base.labels)))
+            member_value = labelled(labels, Method("ext", f"{cls}.{name}", with_labels(of(obj), base.labels)))
+            # `RunContext[Deps]`: what the library keeps of the type it was given may be what is read.
+            return join(member_value, obj.fields["[type]"]) if "[type]" in obj.fields else member_value
         case "tool":
             if name in obj.fields:
                 return join(obj.fields[name], of(Method("handler", name, of(obj)))) if name == "handler" else obj.fields[name]

@@ -595,10 +595,29 @@ def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Valu
     if not is_stub(definition):
         return EMPTY
     value = _types.typed(run, frame, definition.returns)
+    if func.owner is not None and func.owner not in run.searched:
+        run.searched.add(func.owner)
+        load_users(run, func.owner)
     if func.owner is not None:
-        for implementation in implementers(run, func.owner, definition.name):
+        inherited = [
+            _classes.bind(method, _classes.typed_instance(run, child))
+            for child in run.children.get(func.owner, [])[:30]
+            if (method := _classes.find_method(run, child, definition.name)) is not None and method.owner != func.owner
+        ]
+        for implementation in [*inherited, *implementers(run, func.owner, definition.name)]:
             value = join(value, call_with_types(run, frame, implementation))
     return value
+
+
+def load_users(run: Run, owner: Cls) -> None:
+    """Look for what implements a class without bodies: in the modules that import it, and in those that import these."""
+    names = [owner.module]
+    for _ in range(2):
+        names = sorted({user for name in names for user in run.project.users.get(name, ())})[:40]
+        for name in names:
+            module = run.project.module(name)
+            if module is not None:
+                run_module(run, module)
 
 
 def is_stub(definition: Def) -> bool:
@@ -617,7 +636,7 @@ def implementers(run: Run, owner: Cls, name: str) -> list[Func]:
     wanted = {n for n, v in run.class_env.get(owner, {}).items() if any(isinstance(r, Func) for r in v.refs)}
     out: list[Func] = []
     for cls in sorted(run.class_env):
-        if cls != owner and len(out) < 12 and wanted <= all_methods(run, cls):
+        if cls != owner and len(out) < 30 and wanted <= all_methods(run, cls):
             method = _classes.find_method(run, cls, name)
             if method is not None and method.owner != owner:
                 out.append(_classes.bind(method, _classes.typed_instance(run, cls)))

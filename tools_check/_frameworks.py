@@ -105,7 +105,7 @@ def name_of(run: Run, ref: Any) -> str | None:
     return None
 
 
-def decorated(run: Run, frame: Frame, target: Value, args: _call.Args | None, value: Value, func: Func) -> bool:
+def decorated(run: Run, frame: Frame, target: Value, value: Value, func: Func) -> bool:
     """A definition under a decorator of a framework is a tool."""
     if run.frameworks is None:
         return False
@@ -115,11 +115,11 @@ def decorated(run: Run, frame: Frame, target: Value, args: _call.Args | None, va
             continue
         style = run.frameworks.decorators.get(name)
         if style is not None:
-            record(run, frame, style, value, args)
+            record(run, style, value, original=func)
             return True
         style = run.frameworks.dispatchers.get(name)
         if style is not None:
-            record(run, frame, style, value, args, dispatcher=True)
+            record(run, style, value, original=func, dispatcher=True)
             return True
     return False
 
@@ -134,7 +134,7 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
         for i, parameter in enumerate(parameters):
             value = args.get(i if parameter != "tools" else -1, parameter)
             for item in functions_in(run, frame, value):
-                record(run, frame, style, item, None)
+                record(run, style, item)
         return None
     style = run.frameworks.decorators.get(name)
     if style is None:
@@ -142,11 +142,8 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
     first = args.get(0, "fn")
     functions = functions_in(run, frame, first)
     for item in functions:
-        record(run, frame, style, item, None)
+        record(run, style, item)
     return first if functions else of(Method("registrar", style, of(Ext(name))))
-
-
-constructed_note: Final = "see made_by"
 
 
 def constructed(run: Run, frame: Frame, qname: str, args: _call.Args, _site: int) -> Value | None:
@@ -168,12 +165,12 @@ def functions_in(run: Run, frame: Frame, value: Value | None) -> list[Value]:
     return out
 
 
-def record(run: Run, frame: Frame, style: str, value: Value, _args: _call.Args | None, *, dispatcher: bool = False) -> None:
+def record(run: Run, style: str, value: Value, *, original: Func | None = None, dispatcher: bool = False) -> None:
     """Remember a tool."""
     for ref in sorted_refs(value):
         if not isinstance(ref, Func | Partial | Wrapped):
             continue
-        place = target_of(ref)
+        place = original or target_of(run, ref)
         if place is None:
             continue
         module = run.project.module(place.module)
@@ -190,15 +187,19 @@ def record(run: Run, frame: Frame, style: str, value: Value, _args: _call.Args |
             site=definition.ordinal << 10 | 1023,
             fields={"handler": of(ref)},
             dispatcher=dispatcher,
+            definition=place,
         )
-    del frame
 
 
-def target_of(ref: Any) -> Func | None:
+def target_of(run: Run, ref: Any) -> Func | None:
     """The function under partials and wrappers."""
     for _ in range(6):
         if isinstance(ref, Func):
-            return ref
+            inner = run.originals.get((ref.module, ref.index, id(ref.env)))
+            if inner is None:
+                return ref
+            ref = inner
+            continue
         if not isinstance(ref, Partial | Wrapped):
             return None
         ref = next((r for r in sorted_refs(ref.func) if isinstance(r, Func | Partial | Wrapped)), None)
@@ -211,7 +212,7 @@ def dispatched(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:
         return
     module = run.project.module(func.module)
     if module is not None and not module.ir.defs[func.index].name.startswith("__"):
-        record(run, frame, run.dispatching, of(func), None)
+        record(run, run.dispatching, of(func))
 
 
 def toolkit_called(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:
@@ -229,7 +230,7 @@ def toolkit_called(run: Run, frame: Frame, func: Func, args: _call.Args) -> None
         listed_tools(run, frame, framework, args)
     elif name in framework.registrars:
         for item in functions_in(run, frame, args.get(0, "function")):
-            record(run, frame, framework.style, item, None)
+            record(run, framework.style, item)
 
 
 def listed_tools(run: Run, frame: Frame, framework: Framework, args: _call.Args) -> None:
@@ -237,7 +238,7 @@ def listed_tools(run: Run, frame: Frame, framework: Framework, args: _call.Args)
     for keyword, value in args.keywords:
         if keyword.endswith("tools"):
             for item in functions_in(run, frame, value):
-                record(run, frame, framework.style, item, None)
+                record(run, framework.style, item)
 
 
 def outside_toolkit(run: Run, frame: Frame, me: Value, args: _call.Args, name: str) -> None:
@@ -255,7 +256,7 @@ def outside_toolkit(run: Run, frame: Frame, me: Value, args: _call.Args, name: s
                 listed_tools(run, frame, framework, args)
             elif name in framework.registrars:
                 for item in functions_in(run, frame, args.get(0, "function")):
-                    record(run, frame, framework.style, item, None)
+                    record(run, framework.style, item)
 
 
 # -- tools that are classes
@@ -292,7 +293,7 @@ def class_tools(run: Run, module: Module) -> None:
         if base is not None:
             for name in base.methods:
                 if name in run.class_env[cls]:
-                    record_method(run, frame, base.style, cls, name)
+                    record_method(run, base.style, cls, name)
         kit = next((f for b in outside if (f := run.frameworks.toolkits.get(b))), None) or next(
             (f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None
         )
@@ -300,7 +301,7 @@ def class_tools(run: Run, module: Module) -> None:
             me = _classes.typed_instance(run, cls)
             if kit.listed:
                 for name in listed_names(run, cls, kit.listed):
-                    record_method(run, frame, kit.style, cls, name)
+                    record_method(run, kit.style, cls, name)
             for name in kit.factories:
                 factory = _classes.find_method(run, cls, name)
                 if factory is not None:
@@ -319,10 +320,10 @@ def listed_names(run: Run, cls: Cls, attribute: str) -> list[str]:
     return sorted(set(out))
 
 
-def record_method(run: Run, frame: Frame, style: str, cls: Cls, name: str) -> None:
+def record_method(run: Run, style: str, cls: Cls, name: str) -> None:
     method = _classes.find_method(run, cls, name)
     if method is not None:
-        record(run, frame, style, of(_classes.bind(method, _classes.typed_instance(run, cls))), None)
+        record(run, style, of(_classes.bind(method, _classes.typed_instance(run, cls))))
 
 
 def module_tools(run: Run, module: Module) -> None:
@@ -336,7 +337,7 @@ def module_tools(run: Run, module: Module) -> None:
         for name in names:
             value = module.env.get(name)
             if value is not None:
-                record(run, Frame(module, None, None), framework.style, value, None)
+                record(run, framework.style, value)
 
 
 __all__ = ["_eval"]

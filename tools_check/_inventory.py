@@ -10,7 +10,7 @@ from typing import Any, Final, final
 
 from tools_check import _catalog, _frameworks
 from tools_check._analysis import Judged, Verdict, analyse
-from tools_check._check import ENVIRONMENT, Options, make_store
+from tools_check._check import ENVIRONMENT, Options, imports_by_name, make_store
 from tools_check._facts import Facts, statement_site, tool_name
 from tools_check._files import find_files
 from tools_check._finding import TraceStep
@@ -76,7 +76,7 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     store.preload(wanted, options.jobs)
     catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
     frameworks = _frameworks.load(options.config.frameworks)
-    analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks)
+    analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks, imports_by_name(files, store))
     facts = Facts(analysis=analysis, read=lambda path: store.text(by_path[path]), modules={})
     rows = [row_of(facts, judged) for judged in analysis.tools if judged.handler_name] + seams(facts)
     for source in files:

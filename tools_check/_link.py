@@ -146,7 +146,7 @@ class Project:
         self._files: dict[str, SourceFile] = {}
         self._modules: dict[str, Module | None] = {}
         self._packages: set[str] = set()
-        self._children: dict[Cls2, list[Cls2]] | None = None
+        self.users: dict[str, list[str]] = {}  # by module: the modules that import it
         listed = list(files)
         for rank in range(8):
             for source in listed:
@@ -191,9 +191,6 @@ class Project:
         parts = module.name.split(".")
         keep = len(parts) - level + (1 if module.file.is_package else 0)
         return ".".join([*parts[: max(0, keep)], *([name] if name else [])])
-
-
-Cls2 = tuple[str, int]
 
 
 def lazy_table(module: Module, name: str) -> tuple[str, str] | None:

@@ -58,7 +58,7 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return record_method(run, frame, ref, args)
         case "registrar":
             first = args.get(0) or EMPTY
-            _frameworks.record(run, frame, ref.name, first, None)
+            _frameworks.record(run, ref.name, first)
             return first
         case "init":
             _frameworks.outside_toolkit(run, frame, receiver, args, "__init__")

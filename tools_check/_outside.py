@@ -480,6 +480,13 @@ def exec_module(run: Run, frame: Frame, name: str, args: _call.Args, site: int) 
     return labelled(labels, DATA)
 
 
+def configuration(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """TOML and INI files are configuration, which is the owner's; text from elsewhere stays what it is."""
+    labels = {r: la for r, la in args.labels().items() if la.origin != "file" or run.catalog.forced}
+    run.event(frame, labels)
+    return labelled(labels, DATA)
+
+
 def simple_namespace(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     obj = run.new(frame, "ext", "types.SimpleNamespace")
     obj.fields.update(dict(args.keywords))
@@ -557,6 +564,7 @@ SPECIAL: Final[dict[str, Special]] = {
     "builtins.eval": exec_module,
     "builtins.exec": exec_module,
     "runpy.run_path": exec_module,
+    **{f"{m}.{n}": configuration for m in ("tomllib", "tomli", "toml", "tomlkit", "pytoml") for n in ("load", "loads", "parse")},
     "types.SimpleNamespace": simple_namespace,
     "asyncio.Queue": queue,
     "queue.Queue": queue,

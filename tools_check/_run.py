@@ -101,6 +101,7 @@ class ToolSeen:
     module: str
     site: int
     fields: dict[str, Value]
+    definition: Func | None = None  # the function that a reader knows as the tool, under its decorators
     opaque: bool = False  # `**something` that could not be followed
     dispatcher: bool = False
     entry: bool = False  # seen only while its factory was followed with unknown arguments
@@ -135,6 +136,8 @@ class Run:
         self.visited: set[tuple[str, int]] = set()
         self.fenced: set[Root] = set()
         self.frameworks: Any = None
+        self.searched: set[Cls] = set()
+        self.originals: dict[Any, Func] = {}
         self.dispatching: str | None = None
         self.toolkit_classes: dict[Cls, Any] = {}
         self.base_classes: dict[Cls, Any] = {}

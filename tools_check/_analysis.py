@@ -112,7 +112,9 @@ def analyse(
         run.memo.clear()
         judged = [
             # What is foreign stays foreign: only the others can change with what was learned since.
-            known_before if (known_before := before.get(id(tool))) and known_before.verdict == "foreign" else judge(run, tool, tick)
+            known_before
+            if (known_before := before.get(id(tool))) and known_before.verdict == "foreign"
+            else judge(run, tool, tick)
             for tool in list(run.tools.values())
         ]
         before = {id(j.tool): j for j in judged}
@@ -148,7 +150,13 @@ def follow_functions(run: Run, module: Module) -> None:
         method = _classes.find_method(run, cls, definition.name)
         if method is not None and (method.module, method.index) == (module.name, index):
             kind = _classes.kind_of(definition)
-            me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
+            me = (
+                None
+                if kind == "static"
+                else of(cls)
+                if kind == "class"
+                else _classes.typed_instance(run, cls)
+            )
             _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
     run.entry = False
 
@@ -186,7 +194,14 @@ def of_interest(module: Module, names: frozenset[str]) -> set[int]:
 
 def mentions(definition: Def, names: frozenset[str]) -> bool:
     """Whether a function's text names one of these."""
-    for node in walk((definition.body, tuple(p.annotation for p in definition.params), definition.returns, definition.decorators)):
+    for node in walk(
+        (
+            definition.body,
+            tuple(p.annotation for p in definition.params),
+            definition.returns,
+            definition.decorators,
+        )
+    ):
         if (node[0] == "n" and node[1] in names) or (node[0] == "a" and node[2] in names):
             return True
         if node[0] == "k" and isinstance(node[1], str) and node[1].partition("[")[0] in names:
@@ -206,7 +221,10 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
-        o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
+        o.kind == "fenced"
+        for r in answer.objects()
+        if r.kind == "reply"
+        for o in r.fields.get("own", EMPTY).objects()
     )
     if run.exhausted:
         judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
@@ -219,7 +237,9 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
 def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Value:
     """Call the handler as its framework would."""
     if tool.style == "registry":
-        return _call.call(run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler")
+        return _call.call(
+            run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler"
+        )
     out: list[Value] = []
     for ref in sorted_refs(handler):
         if not isinstance(ref, Func):

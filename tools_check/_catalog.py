@@ -86,10 +86,14 @@ class Catalog:
         found = self.entries.get(qname)
         if found is not None:
             if found.returns is None and owner in self.bases:
-                returns = next((r for b in self.ancestors(owner) if (r := self.returns.get(f"{b}.{method}"))), None)
+                returns = next(
+                    (r for b in self.ancestors(owner) if (r := self.returns.get(f"{b}.{method}"))), None
+                )
                 return replace(found, returns=returns)
             return found
-        is_method = owner.rpartition(".")[2][:1].isupper() or owner in self.bases or owner in self.foreign_types
+        is_method = (
+            owner.rpartition(".")[2][:1].isupper() or owner in self.bases or owner in self.foreign_types
+        )
         for base in self.ancestors(owner):
             found = self.entries.get(f"{base}.{method}")
             if found is not None:
@@ -161,7 +165,9 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
             before = set(catalog.entries)
             add(catalog, name, table)
             catalog.forced |= set(catalog.entries) - before
-            catalog.forced |= {full_name(name, short) for kind in ("sources", "own", "pass") for short in table.get(kind, ())}
+            catalog.forced |= {
+                full_name(name, short) for kind in ("sources", "own", "pass") for short in table.get(kind, ())
+            }
     return catalog
 
 
@@ -176,7 +182,9 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
     """Enter one table."""
     unknown = sorted(set(table) - SECTIONS)
     if unknown:
-        raise ValueError(f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}")
+        raise ValueError(
+            f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}"
+        )
     origin = str(table.get("origin", name))
 
     def full(short: str) -> str:
@@ -206,7 +214,9 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
     for short in table.get("returns", {}):
         qname = full(short)
         if qname not in catalog.entries:
-            catalog.entries[qname] = Entry(kind="new", qname=qname, origin=origin, returns=catalog.returns[qname])
+            catalog.entries[qname] = Entry(
+                kind="new", qname=qname, origin=origin, returns=catalog.returns[qname]
+            )
     for short, target in table.get("bases", {}).items():
         catalog.bases[full(short)] = full(target)
     for short, target in table.get("aliases", {}).items():

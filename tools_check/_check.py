@@ -25,8 +25,16 @@ from tools_check.rules.fence_marker import BYTES
 VERSION: Final = "0.1.0"
 ENVIRONMENT: Final = {
     "builtins": {"origin": "console", "sources": ["input"]},
-    "os": {"origin": "environment", "sources": ["getenv", "environ.get", "environ.copy"], "attributes": ["environ"]},
-    "sys": {"origin": "console", "sources": ["stdin.read", "stdin.readline", "stdin.readlines"], "attributes": ["argv", "stdin"]},
+    "os": {
+        "origin": "environment",
+        "sources": ["getenv", "environ.get", "environ.copy"],
+        "attributes": ["environ"],
+    },
+    "sys": {
+        "origin": "console",
+        "sources": ["stdin.read", "stdin.readline", "stdin.readlines"],
+        "attributes": ["argv", "stdin"],
+    },
     "getpass": {"origin": "console", "sources": ["getpass"]},
 }
 
@@ -108,7 +116,10 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
         f.shown: suppressions(store.text(f), NAMES) for f in files if words.get(f.shown, 0) & SUPPRESSES
     }
     facts = Facts(
-        analysis=analysis, read=lambda path: store.text(by_path[path]), modules=modules, suppressions=silencers
+        analysis=analysis,
+        read=lambda path: store.text(by_path[path]),
+        modules=modules,
+        suppressions=silencers,
     )
     findings, silenced = apply_rules(facts, options.config)
     for source in files:
@@ -126,7 +137,9 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
 
 def follow(files: list[SourceFile], roots: list[SourceFile], store: Store, options: Options) -> Analysis:
     """The analysis with the catalogue of this configuration."""
-    catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
+    catalog = _catalog.load(
+        options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None
+    )
     return analyse(files, roots, store.load, catalog, options.tick, imports=imports_by_name(files, store))
 
 
@@ -146,7 +159,10 @@ def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
             if key in seen:
                 continue
             seen.add(key)
-            if any(re.search(pattern, finding.file) and finding.rule in rules for pattern, rules in config.ignores):
+            if any(
+                re.search(pattern, finding.file) and finding.rule in rules
+                for pattern, rules in config.ignores
+            ):
                 silenced += 1
             elif silences(facts.suppressions.get(finding.file, []), finding):
                 silenced += 1
@@ -172,7 +188,9 @@ def shadow_notes(files: list[SourceFile], analysis: Analysis) -> tuple[str, ...]
     if not project.has_file("registry") or project.has_file("registry._tooldef"):
         return ()
     shown = next((f.shown for f in files if f.name == "registry"), "registry")
-    return (f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",)
+    return (
+        f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",
+    )
 
 
 # -- answers kept between runs

@@ -32,7 +32,9 @@ MODELS: Final = frozenset(
      "pydantic_settings.BaseSettings", "pydantic.BaseSettings", "sqlmodel.SQLModel", "langchain_core.pydantic_v1.BaseModel",
      "mcp.server.fastmcp.utilities.func_metadata.ArgModelBase", "msgspec.Struct"}
 )  # fmt: skip
-RECORDS: Final = frozenset({"typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "typing_extensions.NamedTuple"})
+RECORDS: Final = frozenset(
+    {"typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "typing_extensions.NamedTuple"}
+)
 ENUMS: Final = frozenset({"enum.Enum", "enum.StrEnum", "enum.IntEnum", "enum.Flag", "enum.IntFlag"})
 VALIDATORS: Final = frozenset(
     {"model_validate", "model_validate_json", "parse_obj", "parse_raw", "from_orm", "model_construct", "validate",
@@ -123,7 +125,11 @@ def shows_fields(run: Run, cls: Cls) -> bool:
     ours, outside = mro(run, cls)
     if any(name in MODELS or name in RECORDS or is_exception_name(name) for name in outside):
         return True
-    return any(d.rpartition(".")[2] in ("dataclass", "define", "frozen", "s", "attrs") for c in ours for d in decorators(run, c))
+    return any(
+        d.rpartition(".")[2] in ("dataclass", "define", "frozen", "s", "attrs")
+        for c in ours
+        for d in decorators(run, c)
+    )
 
 
 def is_exception_name(name: str) -> bool:
@@ -185,7 +191,40 @@ def typed_instance(run: Run, cls: Cls) -> Value:
     init = find_method(run, cls, "__init__")
     if init is not None:
         _exec.call_with_types(run, frame, bind(init, value))
+    run_validators(run, frame, cls, obj)
     return value
+
+
+def run_validators(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
+    """Validators of a whole model may add fields: those that get a dict of values, and give one back."""
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        if found is None:
+            continue
+        module, index = found
+        for method in module.methods(index):
+            written = module.ir.defs[method]
+            names = [
+                (dotted(d[2] if d[0] == "x" else d) or "").rpartition(".")[2] for d in written.decorators
+            ]
+            if not {"model_validator", "root_validator"} & set(names):
+                continue
+            value = run.class_env.get(owner, {}).get(written.name)
+            func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
+            if func is None:
+                continue
+            before = "classmethod" in names or "root_validator" in names
+            values = Obj("dict", None, None, ())
+            values.elem, values.exact = CLEAN, False
+            args = _call.Args((of(values),)) if before else _call.NOTHING
+            result = _exec.invoke(
+                run, frame, bind(func, of(cls) if before else of(obj)), args, written.ordinal << 10 | 1023
+            )
+            for made in {id(o): o for o in (values, *result.objects())}.values():
+                if made.kind == "dict":
+                    for key, item in list(made.fields.items()):
+                        if isinstance(key, str):
+                            obj.fields[key] = join(obj.fields.get(key, EMPTY), item)
 
 
 def find_method(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> Func | None:
@@ -260,13 +299,36 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
         return of(cls)
     if name == "__dict__":
         return of(obj)
-    if name in ("model_dump", "dict", "model_dump_json", "json", "_asdict", "copy", "model_copy", "_replace", "args"):
+    if name in (
+        "model_dump",
+        "dict",
+        "model_dump_json",
+        "json",
+        "_asdict",
+        "copy",
+        "model_copy",
+        "_replace",
+        "args",
+    ):
         return of(Method("record", name, me))
     getter = find_method(run, cls, "__getattr__")
     if getter is not None:
-        return _call.call(run, frame, of(bind(getter, me)), _call.Args((Value(consts=frozenset({("str", name)}), refs=frozenset({DATA}), exact=True),)), site)
+        return _call.call(
+            run,
+            frame,
+            of(bind(getter, me)),
+            _call.Args((Value(consts=frozenset({("str", name)}), refs=frozenset({DATA}), exact=True),)),
+            site,
+        )
     if outside:
-        return join(*(external_member(run, frame, base, name, me) for base in outside if base not in MODELS and base not in ("builtins.object", "abc.ABC", "typing.Protocol", "typing.Generic")))
+        return join(
+            *(
+                external_member(run, frame, base, name, me)
+                for base in outside
+                if base not in MODELS
+                and base not in ("builtins.object", "abc.ABC", "typing.Protocol", "typing.Generic")
+            )
+        )
     del ours
     if obj.elem.labels:
         return labelled(obj.elem.labels)
@@ -389,13 +451,17 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
             run.event(frame, item.labels)
             item = validated(run, owner_frame, annotation, item.labels)
         obj.fields[name] = item
+    if validated_model:
+        run_validators(run, frame, cls, obj)
     for name, item in given.items():  # extras and aliases
         obj.elem = join(obj.elem, item)
         obj.fields.setdefault(name, item)
     for hook in ("__post_init__", "model_post_init"):
         after = find_method(run, cls, hook)
         if after is not None:
-            _call.call(run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site)
+            _call.call(
+                run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site
+            )
     return value
 
 
@@ -416,7 +482,12 @@ def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: i
         if name == "Literal":
             return CLEAN
         if name in ("Annotated", "Optional", "Union", "ClassVar"):
-            return join(*(validated(run, frame, i, labels, depth + 1) for i in (items[:1] if name == "Annotated" else items)))
+            return join(
+                *(
+                    validated(run, frame, i, labels, depth + 1)
+                    for i in (items[:1] if name == "Annotated" else items)
+                )
+            )
         if name in _types.ELEMENTS or name in _types.MAPPINGS:
             obj = run.new(frame, "dict" if name in _types.MAPPINGS else "list")
             obj.elem = validated(run, frame, items[-1], labels, depth + 1)
@@ -460,7 +531,15 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
         return of(Method("model", name, of(cls)))
     found = class_attribute(run, cls, name)
     if found is None:
-        if name in ("__name__", "__qualname__", "__doc__", "__module__", "model_fields", "model_json_schema", "schema"):
+        if name in (
+            "__name__",
+            "__qualname__",
+            "__doc__",
+            "__module__",
+            "model_fields",
+            "model_json_schema",
+            "schema",
+        ):
             return CLEAN
         outside = mro(run, cls)[1]
         return join(*(of(Ext(f"{base}.{name}")) for base in outside)) if outside else EMPTY

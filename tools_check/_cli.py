@@ -43,9 +43,16 @@ def cli() -> None:
 def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that `check` and `inventory` have in common."""
     for option in (
-        click.option("--jobs", type=click.IntRange(0), default=0, help="Processes that parse; 0 lets the checker choose."),
+        click.option(
+            "--jobs",
+            type=click.IntRange(0),
+            default=0,
+            help="Processes that parse; 0 lets the checker choose.",
+        ),
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parsed files."),
-        click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The pyproject.toml to read."),
+        click.option(
+            "--config", type=click.Path(path_type=Path, dir_okay=False), help="The pyproject.toml to read."
+        ),
         click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
     ):
         command = option(command)
@@ -54,7 +61,11 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @cli.command()
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), default="full", show_default=True)
-@click.option("--stdin-filename", type=click.Path(path_type=Path), help="Check standard input as this file of the project.")
+@click.option(
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    help="Check standard input as this file of the project.",
+)
 @click.option("--statistics", is_flag=True, help="Count the findings by rule instead of printing them.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be read, and stop.")
 @shared
@@ -90,9 +101,20 @@ def check(
 
 
 @cli.command()
-@click.option("--format", "format_", type=click.Choice(["table", "markdown", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "markdown", "jsonl"]),
+    default="table",
+    show_default=True,
+)
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the list into a file.")
-@click.option("--check", "compare", type=click.Path(path_type=Path, dir_okay=False), help="Compare with a file; exit 1 when it differs.")
+@click.option(
+    "--check",
+    "compare",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Compare with a file; exit 1 when it differs.",
+)
 @shared
 def inventory(
     paths: tuple[Path, ...],
@@ -134,7 +156,9 @@ def differs(path: Path, rendered: str) -> int:
     have = path.read_text(encoding="utf-8") if path.is_file() else ""
     if have == rendered:
         return 0
-    lines = difflib.unified_diff(have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0)
+    lines = difflib.unified_diff(
+        have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0
+    )
     click.echo("\n".join(lines))
     click.echo(f"{path} is not current: tools-check inventory --write {path}", err=True)
     return 1

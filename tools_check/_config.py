@@ -66,7 +66,9 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
     """The settings of one table."""
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise ConfigError(f"{path}: [tool.tools_check] has no key {unknown[0]!r}; known keys are {', '.join(sorted(KEYS))}")
+        raise ConfigError(
+            f"{path}: [tool.tools_check] has no key {unknown[0]!r}; known keys are {', '.join(sorted(KEYS))}"
+        )
     environment = table.get("environment", "own")
     if environment not in ("own", "foreign"):
         raise ConfigError(f'{path}: environment is {environment!r}; write "own" or "foreign"')
@@ -76,7 +78,9 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
     ignores: list[tuple[str, tuple[str, ...]]] = []
     for pattern, entry in table.get("per-path-ignores", {}).items():
         if not isinstance(entry, dict) or not entry.get("reason") or not entry.get("rules"):
-            raise ConfigError(f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`')
+            raise ConfigError(
+                f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`'
+            )
         names: tuple[str, ...] = tuple(entry["rules"])  # pyright: ignore[reportUnknownArgumentType]
         for name in names:
             if name not in rules:

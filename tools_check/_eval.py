@@ -84,7 +84,9 @@ def lookup(run: Run, frame: Frame, name: str) -> Value:
                     env.vars[name] = found
                 return found
             env = env.parent
-    return global_name(run, frame.module, name) or (of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY)
+    return global_name(run, frame.module, name) or (
+        of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY
+    )
 
 
 def global_name(run: Run, module: Module, name: str) -> Value | None:
@@ -142,7 +144,9 @@ def run_global_writers(run: Run, module: Module, name: str) -> None:
                     bound = _classes.bind(method, _classes.typed_instance(run, cls))
                     _exec.call_with_types(run, Frame(module, None, None), bound)
             elif written.parent < 0:
-                _exec.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
+                _exec.call_with_types(
+                    run, Frame(module, None, None), Func(module.name, index, None, None, None)
+                )
         finally:
             del run.active[mark]
 
@@ -195,7 +199,9 @@ def member(run: Run, module_name: str, name: str) -> Value:
         return of(Mod(full))
     for other in module.stars:
         value = member(run, other, name)
-        if not value.is_empty() and not all(isinstance(r, Ext) and not run.catalog.library(r.qname) for r in value.refs):
+        if not value.is_empty() and not all(
+            isinstance(r, Ext) and not run.catalog.library(r.qname) for r in value.refs
+        ):
             return value
     if module.state == "running":
         return forward(run, module, name) or of(Import(module_name, name))
@@ -221,7 +227,11 @@ def star_import(run: Run, frame: Frame, module_name: str) -> None:
         return
     _exec.run_module(run, module)
     listed = module.env.get("__all__")
-    names = {s for o in listed.objects() for v in o.fields.values() for s in v.strings()} if listed else set[str]()
+    names = (
+        {s for o in listed.objects() for v in o.fields.values() for s in v.strings()}
+        if listed
+        else set[str]()
+    )
     for name, value in list(module.env.items()):
         if (name in names) if names else not name.startswith("_"):
             _exec.bind_name(run, frame, name, value)
@@ -296,7 +306,11 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             return join(member_value, obj.fields["[type]"]) if "[type]" in obj.fields else member_value
         case "tool":
             if name in obj.fields:
-                return join(obj.fields[name], of(Method("handler", name, of(obj)))) if name == "handler" else obj.fields[name]
+                return (
+                    join(obj.fields[name], of(Method("handler", name, of(obj))))
+                    if name == "handler"
+                    else obj.fields[name]
+                )
             return of(Method("handler", name, of(obj))) if name == "handler" else CLEAN
         case "failure" | "exception":
             return labelled(flat(of(obj)))
@@ -364,7 +378,9 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
         if obj.kind == "inst":
             setter = _classes.find_method(run, obj.cls, "__setitem__")
             if setter is not None:
-                _call.call(run, frame, of(_classes.bind(setter, of(obj))), _call.Args((key, value)), here(frame))
+                _call.call(
+                    run, frame, of(_classes.bind(setter, of(obj))), _call.Args((key, value)), here(frame)
+                )
                 continue
         known = single(key)
         run.write(frame, obj, known[1] if known is not None and target[2][0] != "sl" else None, value)
@@ -417,7 +433,9 @@ def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
     known = single(key)
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
-            out.append(item_of(run, frame, ref, known[1] if known is not None else None, key, known is not None))
+            out.append(
+                item_of(run, frame, ref, known[1] if known is not None else None, key, known is not None)
+            )
         elif isinstance(ref, Cls | Ext):
             if isinstance(ref, Cls) and _classes.is_enum(run, ref):
                 out.append(CLEAN)
@@ -435,7 +453,9 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
         case "inst":
             getter = _classes.find_method(run, obj.cls, "__getitem__")
             if getter is not None:
-                return _call.call(run, frame, of(_classes.bind(getter, of(obj))), _call.Args((key_value,)), here(frame))
+                return _call.call(
+                    run, frame, of(_classes.bind(getter, of(obj))), _call.Args((key_value,)), here(frame)
+                )
             if _classes.shows_fields(run, obj.cls):
                 if exact and isinstance(key, str):
                     return join(obj.fields.get(key, EMPTY), obj.elem)
@@ -484,7 +504,9 @@ def iterate_object(run: Run, frame: Frame, obj: Obj) -> Value:
             for name in ("__iter__", "__aiter__", "__next__", "__anext__"):
                 method = _classes.find_method(run, obj.cls, name)
                 if method is not None:
-                    value = _call.call(run, frame, of(_classes.bind(method, of(obj))), _call.Args(()), here(frame))
+                    value = _call.call(
+                        run, frame, of(_classes.bind(method, of(obj))), _call.Args(()), here(frame)
+                    )
                     if name in ("__iter__", "__aiter__"):
                         if obj in value.refs:
                             continue
@@ -544,8 +566,12 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     a, b = single(left), single(right)
     if op == "Add" and a is not None and b is not None and isinstance(a[1], str) and isinstance(b[1], str):
         return const((a[1] + b[1])[:500])
-    labels = join_labels([_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))])
-    keep = [r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")]
+    labels = join_labels(
+        [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
+    )
+    keep = [
+        r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")
+    ]
     return labelled(labels, DATA, *keep)
 
 
@@ -554,14 +580,18 @@ def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:
     kinds = [o.kind for v in (left, right) for o in v.objects()]
     kind = "dict" if "dict" in kinds else "list" if "list" in kinds or "tuple" in kinds else kinds[0]
     if kind not in ("dict", "list", "set", "tuple"):
-        labels = join_labels([_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))])
+        labels = join_labels(
+            [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
+        )
         return labelled(labels, DATA, *(o for v in (left, right) for o in v.objects() if o.kind == "ext"))
     obj = run.new(frame, kind)
     for value in (left, right):
         for o in value.objects():
             if kind == "dict":
                 for key, item in o.fields.items():
-                    obj.fields[key] = join(item, obj.fields[key]) if o.elem is not EMPTY and key in obj.fields else item
+                    obj.fields[key] = (
+                        join(item, obj.fields[key]) if o.elem is not EMPTY and key in obj.fields else item
+                    )
                 obj.elem = join(obj.elem, o.elem)
                 obj.keys = join(obj.keys, o.keys)
             else:
@@ -683,7 +713,9 @@ def on_comprehension(run: Run, frame: Frame, node: Node) -> Value:
     frame.vars = dict(saved)
     for target, iterated, conditions in node[4]:
         item = iterate(run, frame, evaluate(run, frame, iterated))
-        _exec.assign(run, frame, target, item) if frame.env is not None else assign_local(run, frame, target, item)
+        _exec.assign(run, frame, target, item) if frame.env is not None else assign_local(
+            run, frame, target, item
+        )
         for condition in conditions:
             evaluate(run, frame, condition)
             narrow(run, frame, condition, positive=True)
@@ -769,13 +801,21 @@ def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
         return narrow(run, frame, test[1], positive=not positive)
     if tag == "o":
         if (test[1] == "And") == positive:
-            return narrow(run, frame, test[2], positive=positive) and narrow(run, frame, test[3], positive=positive)
+            return narrow(run, frame, test[2], positive=positive) and narrow(
+                run, frame, test[3], positive=positive
+            )
         return True
     if tag == ":=":
         return True
     if tag == "cmp" and len(test[1]) == 2:
         return narrow_comparison(run, frame, test[1][0], test[1][1], test[2][0], positive=positive)
-    if tag == "x" and positive and test[2] == ("n", "isinstance") and len(test[3]) == 2 and test[3][0][2][0] == "n":
+    if (
+        tag == "x"
+        and positive
+        and test[2] == ("n", "isinstance")
+        and len(test[3]) == 2
+        and test[3][0][2][0] == "n"
+    ):
         names = [test[3][1][2]] if test[3][1][2][0] != "t" else test[3][1][2][1]
         if all(n[0] == "n" and n[1] in ("int", "float", "bool") for n in names):
             put(frame, test[3][0][2], CLEAN)
@@ -805,7 +845,13 @@ def narrow_comparison(run: Run, frame: Frame, left: Node, right: Node, op: str, 
             mine = evaluate(run, frame, name)
             if not decided(mine, theirs, frame, name, positive=positive):
                 return False
-            if positive and not theirs.labels and (theirs.consts or other[0] == "a") and other != ("k", None) and mine.labels:
+            if (
+                positive
+                and not theirs.labels
+                and (theirs.consts or other[0] == "a")
+                and other != ("k", None)
+                and mine.labels
+            ):
                 put(frame, name, without_labels(theirs) if theirs.consts else CLEAN)
         return True
     if op == "In" and positive and left[0] == "n":
@@ -822,7 +868,12 @@ def decided(mine: Value, theirs: Value, frame: Frame, name: Node, *, positive: b
     """Whether `mine == theirs` can come out that way; only for local names of which every value is known."""
     if frame.env is None or name[1] not in frame.env.vars:
         return True
-    if not (mine.exact and theirs.exact and mine.consts and theirs.consts) or mine.labels or mine.objects() or theirs.objects():
+    if (
+        not (mine.exact and theirs.exact and mine.consts and theirs.consts)
+        or mine.labels
+        or mine.objects()
+        or theirs.objects()
+    ):
         return True
     if positive:
         return bool(mine.consts & theirs.consts)

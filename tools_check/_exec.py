@@ -92,7 +92,9 @@ def on_ann(run: Run, frame: Frame, s: Node) -> bool:
     if s[4] is None:
         return True
     value = _eval.evaluate(run, frame, s[4])
-    if value.is_empty() or (value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})):
+    if value.is_empty() or (
+        value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})
+    ):
         value = join(value, _types.typed(run, frame, s[3]))
     assign(run, frame, s[2], value)
     return True
@@ -188,7 +190,13 @@ def on_while(run: Run, frame: Frame, s: Node) -> bool:
 
 
 def loop(
-    run: Run, frame: Frame, body: tuple[Node, ...], *, target: Node | None = None, item: Value = EMPTY, test: Node | None = None
+    run: Run,
+    frame: Frame,
+    body: tuple[Node, ...],
+    *,
+    target: Node | None = None,
+    item: Value = EMPTY,
+    test: Node | None = None,
 ) -> None:
     """Two passes over a body: what one pass writes the second one reads."""
     outer = frame.path
@@ -272,13 +280,19 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
                 if event is None:
                     if not quiet:
                         picked.append(value)
-                elif event[1] == name or event[1] is None or (isinstance(event[1], Cls) and name in _classes.mro(run, event[1])[1]):
+                elif (
+                    event[1] == name
+                    or event[1] is None
+                    or (isinstance(event[1], Cls) and name in _classes.mro(run, event[1])[1])
+                ):
                     picked.append(value)
                 elif isinstance(event[1], str) and not quiet and not event[1].startswith("builtins."):
                     picked.append(value)
         elif isinstance(ref, Cls):
             for event, value in raised.items():
-                if event is not None and (event[1] == ref or (isinstance(event[1], Cls) and ref in _classes.mro(run, event[1])[0])):
+                if event is not None and (
+                    event[1] == ref or (isinstance(event[1], Cls) and ref in _classes.mro(run, event[1])[0])
+                ):
                     picked.append(value)
     if not refs and raised:
         picked = list(raised.values())
@@ -343,7 +357,9 @@ def match_pattern(run: Run, frame: Frame, pattern: Node, subject: Value) -> Valu
         return None
     if tag == "pmap":
         for key, part in pattern[1]:
-            match_pattern(run, frame, part, _eval.subscript(run, frame, subject, _eval.evaluate(run, frame, key)))
+            match_pattern(
+                run, frame, part, _eval.subscript(run, frame, subject, _eval.evaluate(run, frame, key))
+            )
         if pattern[2]:
             frame.vars[pattern[2]] = subject
         return None
@@ -368,7 +384,9 @@ def match_class(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value 
     if not subject.refs and not subject.labels and owners:
         subject = join(*(_classes.typed_instance(run, owner) for owner in owners))
     for i, part in enumerate(pattern[2]):
-        value = _eval.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
+        value = (
+            _eval.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
+        )
         match_pattern(run, frame, part, value)
     for attribute, part in pattern[3]:
         match_pattern(run, frame, part, _eval.attribute(run, frame, subject, attribute, 0))
@@ -544,9 +562,16 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
     for kind, event in events.items():
         add_event(frame, kind, event)
     if value.labels:
-        why = f"returned by {definition.name}()" if definition.name != "<lambda>" else "returned by the lambda"
+        why = (
+            f"returned by {definition.name}()" if definition.name != "<lambda>" else "returned by the lambda"
+        )
         step = Step(frame.module.path, site, why)
-        value = Value({r: label.then(step) for r, label in value.labels.items()}, value.refs, value.consts, exact=value.exact)
+        value = Value(
+            {r: label.then(step) for r, label in value.labels.items()},
+            value.refs,
+            value.consts,
+            exact=value.exact,
+        )
     return value
 
 
@@ -602,7 +627,8 @@ def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Valu
         inherited = [
             _classes.bind(method, _classes.typed_instance(run, child))
             for child in run.children.get(func.owner, [])[:30]
-            if (method := _classes.find_method(run, child, definition.name)) is not None and method.owner != func.owner
+            if (method := _classes.find_method(run, child, definition.name)) is not None
+            and method.owner != func.owner
         ]
         for implementation in [*inherited, *implementers(run, func.owner, definition.name)]:
             value = join(value, call_with_types(run, frame, implementation))
@@ -624,9 +650,7 @@ def is_stub(definition: Def) -> bool:
     """Whether a body says nothing: `...`, a docstring, `raise NotImplementedError`."""
     if definition.flags & LAMBDA:
         return False
-    return all(
-        (s[1] == "e" and s[2][0] == "k") or s[1] == "raise" or s[1] == "pass" for s in definition.body
-    )
+    return all((s[1] == "e" and s[2][0] == "k") or s[1] == "raise" or s[1] == "pass" for s in definition.body)
 
 
 def implementers(run: Run, owner: Cls, name: str) -> list[Func]:
@@ -697,7 +721,11 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
         return value
     if value.exact and value.consts and not any(c[0] == "NoneType" for c in value.consts):
         return value
-    typed = without_labels(_types.typed(run, inner, annotation)) if value.labels else _types.typed(run, inner, annotation)
+    typed = (
+        without_labels(_types.typed(run, inner, annotation))
+        if value.labels
+        else _types.typed(run, inner, annotation)
+    )
     return join(value, typed)
 
 
@@ -734,7 +762,9 @@ def call_with_types(
             keywords.append((param.name, value))
         else:
             positional.append(value)
-    return invoke(run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023)
+    return invoke(
+        run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023
+    )
 
 
 __all__ = ["Method", "with_labels"]

@@ -42,7 +42,9 @@ class Frameworks:
 
     decorators: dict[str, str] = field(default_factory=dict[str, str])
     dispatchers: dict[str, str] = field(default_factory=dict[str, str])
-    makers: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict[str, tuple[str, tuple[str, ...]]])
+    makers: dict[str, tuple[str, tuple[str, ...]]] = field(
+        default_factory=dict[str, tuple[str, tuple[str, ...]]]
+    )
     bases: dict[str, Framework] = field(default_factory=dict[str, Framework])
     toolkits: dict[str, Framework] = field(default_factory=dict[str, Framework])
     all: list[Framework] = field(default_factory=list[Framework])
@@ -59,7 +61,9 @@ def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
     for style, table in {**tomllib.loads(text), **(extra or {})}.items():
         unknown = sorted(set(table) - KEYS)
         if unknown:
-            raise ValueError(f"frameworks table {style!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(KEYS))}")
+            raise ValueError(
+                f"frameworks table {style!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(KEYS))}"
+            )
         framework = Framework(
             style=style,
             methods=tuple(table.get("methods", ())),
@@ -82,9 +86,17 @@ def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
 def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
     """What a file that defines such a tool mentions."""
     found = load(extra)
-    names = {name.rpartition(".")[2] for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits) for name in group}
+    names = {
+        name.rpartition(".")[2]
+        for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits)
+        for name in group
+    }
     names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"}
-    return re.compile(rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"})) + rb")\b")
+    return re.compile(
+        rb"\b(?:"
+        + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"}))
+        + rb")\b"
+    )
 
 
 # -- hooks of the analysis
@@ -165,7 +177,9 @@ def functions_in(run: Run, frame: Frame, value: Value | None) -> list[Value]:
     return out
 
 
-def record(run: Run, style: str, value: Value, *, original: Func | None = None, dispatcher: bool = False) -> None:
+def record(
+    run: Run, style: str, value: Value, *, original: Func | None = None, dispatcher: bool = False
+) -> None:
     """Remember a tool."""
     for ref in sorted_refs(value):
         if not isinstance(ref, Func | Partial | Wrapped):
@@ -268,7 +282,10 @@ def find_base_classes(run: Run, modules: Iterable[Module]) -> None:
     for module in modules:
         for index, written in enumerate(module.ir.classes):
             cls = Cls(module.name, index)
-            for table, out in ((run.frameworks.toolkits, run.toolkit_classes), (run.frameworks.bases, run.base_classes)):
+            for table, out in (
+                (run.frameworks.toolkits, run.toolkit_classes),
+                (run.frameworks.bases, run.base_classes),
+            ):
                 for name, framework in table.items():
                     if name == f"{module.name}.{written.qualname}" or (
                         name.rpartition(".")[2] == written.name

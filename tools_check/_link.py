@@ -229,4 +229,6 @@ def strip_index(node: Node) -> Node:
 
 
 def dataclass_like(names: Iterable[Any]) -> bool:
-    return any(str(name).rpartition(".")[2] in ("dataclass", "define", "frozen", "attrs", "s") for name in names)
+    return any(
+        str(name).rpartition(".")[2] in ("dataclass", "define", "frozen", "attrs", "s") for name in names
+    )

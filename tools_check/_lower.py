@@ -40,7 +40,9 @@ def lower(module: cst.Module) -> ModuleIR:
     """The small form of a parsed module."""
     work = Lowerer()
     body = work.block(module.body)
-    return ModuleIR(body=body, defs=tuple(d for d in work.defs if d), classes=tuple(c for c in work.classes if c))
+    return ModuleIR(
+        body=body, defs=tuple(d for d in work.defs if d), classes=tuple(c for c in work.classes if c)
+    )
 
 
 class Lowerer:
@@ -135,7 +137,8 @@ class Lowerer:
 
     def with_block(self, node: cst.With) -> Node:
         items = tuple(
-            (self.expr(item.item), self.expr(item.asname.name) if item.asname else None) for item in node.items
+            (self.expr(item.item), self.expr(item.asname.name) if item.asname else None)
+            for item in node.items
         )
         return ("with", items, self.suite(node.body))
 
@@ -145,7 +148,9 @@ class Lowerer:
         for handler in node.handlers:
             self.calls = SITE_MASK  # the handler's type has no statement of its own
             kind = self.maybe(handler.type)
-            name = handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
+            name = (
+                handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
+            )
             handlers.append((kind, name, self.suite(handler.body)))
         orelse = self.orelse(node.orelse)
         final = self.suite(node.finalbody.body) if node.finalbody else ()
@@ -191,7 +196,10 @@ class Lowerer:
                 return ("pas", None, None)
 
     def imported(self, node: cst.Import) -> Node:
-        return ("imp", tuple((dotted_name(a.name), a.asname.name.value if a.asname else None) for a in node.names))
+        return (
+            "imp",
+            tuple((dotted_name(a.name), a.asname.name.value if a.asname else None) for a in node.names),
+        )
 
     def imported_from(self, node: cst.ImportFrom) -> Node:
         module = dotted_name(node.module) if node.module else ""
@@ -229,7 +237,16 @@ class Lowerer:
         del self.names[-2:]
         self.owner, self.parent, self.yields = saved
         self.defs[index] = Def(
-            node.name.value, qualname, params, decorators, returns, body, flags, ordinal, self.owner, self.parent
+            node.name.value,
+            qualname,
+            params,
+            decorators,
+            returns,
+            body,
+            flags,
+            ordinal,
+            self.owner,
+            self.parent,
         )
         return ("def", index)
 
@@ -366,7 +383,8 @@ class Lowerer:
 
     def items(self, elements: Sequence[Any]) -> tuple[Node, ...]:
         return tuple(
-            ("*", self.expr(e.value)) if type(e) is cst.StarredElement else self.expr(e.value) for e in elements
+            ("*", self.expr(e.value)) if type(e) is cst.StarredElement else self.expr(e.value)
+            for e in elements
         )
 
     def starred(self, node: cst.StarredElement) -> Node:
@@ -376,7 +394,9 @@ class Lowerer:
         return (
             "d",
             tuple(
-                (self.expr(e.key), self.expr(e.value)) if isinstance(e, cst.DictElement) else (None, self.expr(e.value))
+                (self.expr(e.key), self.expr(e.value))
+                if isinstance(e, cst.DictElement)
+                else (None, self.expr(e.value))
                 for e in node.elements
             ),
         )
@@ -487,10 +507,21 @@ def text_of(raw: str) -> str:
     return raw.replace("\\n", "\n").replace("\\t", "\t").replace("{{", "{").replace("}}", "}")
 
 
-COMPREHENSIONS: dict[type, str] = {cst.ListComp: "l", cst.SetComp: "s", cst.DictComp: "d", cst.GeneratorExp: "g"}
+COMPREHENSIONS: dict[type, str] = {
+    cst.ListComp: "l",
+    cst.SetComp: "s",
+    cst.DictComp: "d",
+    cst.GeneratorExp: "g",
+}
 
-_global: Callable[[Lowerer, Any], Node] = lambda _work, node: ("global", tuple(n.name.value for n in node.names))  # noqa: E731
-_nonlocal: Callable[[Lowerer, Any], Node] = lambda _work, node: ("nonlocal", tuple(n.name.value for n in node.names))  # noqa: E731
+_global: Callable[[Lowerer, Any], Node] = lambda _work, node: (
+    "global",
+    tuple(n.name.value for n in node.names),
+)  # noqa: E731
+_nonlocal: Callable[[Lowerer, Any], Node] = lambda _work, node: (
+    "nonlocal",
+    tuple(n.name.value for n in node.names),
+)  # noqa: E731
 
 STATEMENTS: dict[type, Callable[[Lowerer, Any], Node]] = {
     cst.Expr: Lowerer.expression_statement,

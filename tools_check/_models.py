@@ -32,7 +32,25 @@ SCALAR: Final = frozenset(
      "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "timestamp", "toordinal", "weekday",
      "isoweekday", "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
 )  # fmt: skip
-TAKES_OTHERS: Final = frozenset({"join", "format", "format_map", "replace", "__add__", "__mod__", "removeprefix", "ljust", "rjust", "center", "translate", "append", "get", "pop", "setdefault"})
+TAKES_OTHERS: Final = frozenset(
+    {
+        "join",
+        "format",
+        "format_map",
+        "replace",
+        "__add__",
+        "__mod__",
+        "removeprefix",
+        "ljust",
+        "rjust",
+        "center",
+        "translate",
+        "append",
+        "get",
+        "pop",
+        "setdefault",
+    }
+)
 
 
 def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value | None:
@@ -42,11 +60,15 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         case "data":
             return data_method(run, frame, ref, args, site)
         case "list" | "tuple" | "set" | "dict" | "ctx" | "future" | "iterator":
-            return join(*(container_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
+            return join(
+                *(container_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects())
+            )
         case "ext":
             return outside_method(run, frame, ref, args, site)
         case "foreign":
-            return join(*(_ours.foreign_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
+            return join(
+                *(_ours.foreign_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects())
+            )
         case "reply" | "tool":
             return CLEAN
         case "handler":
@@ -83,14 +105,23 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         for value in args.values():
             _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
             labels.append(_classes.shown(run, frame, value, site) if ref.name != "join" else flat(value))
-    if ref.name in ("lower", "upper", "strip") and known is not None and isinstance(known[1], str) and not args.values():
+    if (
+        ref.name in ("lower", "upper", "strip")
+        and known is not None
+        and isinstance(known[1], str)
+        and not args.values()
+    ):
         return const(getattr(known[1], ref.name)())
     merged = join_labels(labels)
     if merged:
         run.event(frame, merged)
         keep = [r for r in receiver.refs if isinstance(r, Obj) and r.kind == "ext"]
         out = labelled(merged, DATA, *keep)
-        return out if not any(args.values()) else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
+        return (
+            out
+            if not any(args.values())
+            else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
+        )
     return CLEAN
 
 
@@ -163,7 +194,12 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
                     if other.kind in ("dict", "inst"):
                         for k, item in list(other.fields.items()):
                             run.write(frame, obj, k, item)
-                    run.write(frame, obj, None, _eval.iterate_object(run, frame, other) if other.kind != "dict" else other.elem)
+                    run.write(
+                        frame,
+                        obj,
+                        None,
+                        _eval.iterate_object(run, frame, other) if other.kind != "dict" else other.elem,
+                    )
                     obj.keys = join(obj.keys, other.keys)
                 if value.labels:
                     run.write(frame, obj, None, labelled(value.labels))
@@ -235,7 +271,12 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if run.catalog.is_clean(owner, method) or method in SCALAR:
         return CLEAN
     special = _outside.SPECIAL_METHODS.get(qname) or next(
-        (f for base in run.catalog.ancestors(owner) if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))), None
+        (
+            f
+            for base in run.catalog.ancestors(owner)
+            if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))
+        ),
+        None,
     )
     if special is not None:
         return special(run, frame, qname, receiver, args, site)

@@ -118,16 +118,33 @@ def foreign_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args
     inner = inside(run, frame, obj, site)
     match name:
         case "map":
-            result = _call.call(run, frame, args.get(0, "fn") or EMPTY, _call.Args((inner,)), site, "the function given to map")
+            result = _call.call(
+                run,
+                frame,
+                args.get(0, "fn") or EMPTY,
+                _call.Args((inner,)),
+                site,
+                "the function given to map",
+            )
             return foreign(run, frame, join(result, labelled(flat(inner))), site)
         case "measure":
-            _call.call(run, frame, args.get(0, "fn") or EMPTY, _call.Args((inner,)), site, "the function given to measure")
+            _call.call(
+                run,
+                frame,
+                args.get(0, "fn") or EMPTY,
+                _call.Args((inner,)),
+                site,
+                "the function given to measure",
+            )
             return CLEAN
         case "one_of":
             return join(without_labels(join(*args.values())), CLEAN)
         case "narrow":
             model = args.get(0, "model") or EMPTY
-            return join(*(_classes.typed_instance(run, ref) for ref in sorted_refs(model) if isinstance(ref, Cls)), CLEAN)
+            return join(
+                *(_classes.typed_instance(run, ref) for ref in sorted_refs(model) if isinstance(ref, Cls)),
+                CLEAN,
+            )
         case "for_program":
             return inner
         case "origin":

@@ -195,7 +195,13 @@ def container(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -
         return of(run.new(frame, kind))
     obj = run.new(frame, kind)
     objs = first.objects()
-    if len(objs) == 1 and not first.labels and objs[0].kind in ("list", "tuple") and "sorted" not in name and "reversed" not in name:
+    if (
+        len(objs) == 1
+        and not first.labels
+        and objs[0].kind in ("list", "tuple")
+        and "sorted" not in name
+        and "reversed" not in name
+    ):
         obj.fields = {k: v for k, v in objs[0].fields.items() if k != "[generator]"}
         obj.elem = objs[0].elem
         obj.exact = objs[0].exact
@@ -225,7 +231,9 @@ def mapping(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> 
     if args.dstar is not None:
         _eval.spread(run, obj, args.dstar)
     if name.endswith("defaultdict") and args.positional:
-        obj.elem = join(obj.elem, _call.call(run, frame, args.positional[0], _call.NOTHING, _eval.here(frame)))
+        obj.elem = join(
+            obj.elem, _call.call(run, frame, args.positional[0], _call.NOTHING, _eval.here(frame))
+        )
         obj.exact = False
     return of(obj)
 
@@ -275,7 +283,11 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     for ref in sorted_refs(base):
         if isinstance(ref, Mod):
             module = run.project.module(ref.name)
-            out.extend(v for v in (module.env.values() if module else ()) if any(isinstance(r, Func | Cls) for r in v.refs))
+            out.extend(
+                v
+                for v in (module.env.values() if module else ())
+                if any(isinstance(r, Func | Cls) for r in v.refs)
+            )
     if not out and not base.exact:
         return labelled(run.unknown(frame, site, "getattr() with a name that is not a constant"))
     return join(*out, default)
@@ -318,7 +330,9 @@ def open_path(run: Run, frame: Frame, name: str, path: Value, mode: Value | None
     if all(m and m[0] in "wax" and "+" not in m for m in modes) or packaged(path):
         obj.cls = "io.Written"
         return of(obj)
-    labels = run.source(frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file")
+    labels = run.source(
+        frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file"
+    )
     run.event(frame, labels)
     return labelled(labels, obj)
 
@@ -330,7 +344,10 @@ def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> V
         if keyword == "capture_output":
             captured = captured or not (value.exact and value.consts == frozenset({("bool", False)}))
         elif keyword in ("stdout", "stderr"):
-            drained = all(isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr")) for r in sorted_refs(value))
+            drained = all(
+                isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr"))
+                for r in sorted_refs(value)
+            )
             captured = captured or not (value.refs and drained) and not (value.exact and not value.refs)
     short = name.rpartition(".")[2]
     if name.startswith("subprocess.Popen") or short.startswith("create_subprocess"):
@@ -467,7 +484,11 @@ def set_context(run: Run, frame: Frame, _name: str, receiver: Value, args: _call
 
 
 def get_context(_run: Run, _frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
-    return join(*(o.fields.get("[value]", EMPTY) for o in receiver.objects()), *(o.elem for o in receiver.objects()), args.get(0) or EMPTY)
+    return join(
+        *(o.fields.get("[value]", EMPTY) for o in receiver.objects()),
+        *(o.elem for o in receiver.objects()),
+        args.get(0) or EMPTY,
+    )
 
 
 def exec_module(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
@@ -487,6 +508,17 @@ def configuration(run: Run, frame: Frame, _name: str, args: _call.Args, _site: i
     return labelled(labels, DATA)
 
 
+def field_default(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`Field(default)`, `field(default_factory=...)`: what the class variable stands for."""
+    factory = args.get(-1, "default_factory") or args.get(-1, "factory")
+    if factory is not None:
+        return _call.call(run, frame, factory, _call.NOTHING, site)
+    default = args.get(0, "default")
+    if default is None or (default.exact and default.consts == frozenset({("str", "...")})):
+        return EMPTY
+    return default
+
+
 def simple_namespace(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     obj = run.new(frame, "ext", "types.SimpleNamespace")
     obj.fields.update(dict(args.keywords))
@@ -497,6 +529,11 @@ def queue(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> 
     return of(run.new(frame, "list"))
 
 
+FIELDS: Final = (
+    "pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr", "pydantic.v1.Field", "dataclasses.field",
+    "attr.ib", "attr.attrib", "attrs.field", "attr.field", "msgspec.field", "sqlmodel.Field",
+    "langchain_core.pydantic_v1.Field", "pydantic.v1.PrivateAttr",
+)  # fmt: skip
 CLEAN_BUILTINS: Final = (
     "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable", "id", "any",
     "all", "hasattr", "complex", "range", "print", "pow", "divmod", "dir", "input",
@@ -564,7 +601,12 @@ SPECIAL: Final[dict[str, Special]] = {
     "builtins.eval": exec_module,
     "builtins.exec": exec_module,
     "runpy.run_path": exec_module,
-    **{f"{m}.{n}": configuration for m in ("tomllib", "tomli", "toml", "tomlkit", "pytoml") for n in ("load", "loads", "parse")},
+    **{
+        f"{m}.{n}": configuration
+        for m in ("tomllib", "tomli", "toml", "tomlkit", "pytoml")
+        for n in ("load", "loads", "parse")
+    },
+    **dict.fromkeys(FIELDS, field_default),
     "types.SimpleNamespace": simple_namespace,
     "asyncio.Queue": queue,
     "queue.Queue": queue,
@@ -576,7 +618,10 @@ SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
 
 SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "pathlib.Path.open": path_open,
-    **{f"pathlib.Path.{n}": path_read for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")},
+    **{
+        f"pathlib.Path.{n}": path_read
+        for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")
+    },
     "pydantic.TypeAdapter.validate_python": adapt,
     "pydantic.TypeAdapter.validate_json": adapt,
     "pydantic.TypeAdapter.dump_python": adapt,

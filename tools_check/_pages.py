@@ -10,7 +10,15 @@ from tools_check.rules import ALL, Rule
 
 def terminal_page(rule: Rule) -> str:
     """A rule for the terminal: what it says, and its first cases."""
-    parts = [f"{rule.name} ({rule.severity})", "", rule.page, "", "Reported:", "", indented(rule.reported[0].source)]
+    parts = [
+        f"{rule.name} ({rule.severity})",
+        "",
+        rule.page,
+        "",
+        "Reported:",
+        "",
+        indented(rule.reported[0].source),
+    ]
     return "\n".join([*parts, "", "Left alone:", "", indented(rule.silent[0].source)]) + "\n"
 
 

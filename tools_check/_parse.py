@@ -10,7 +10,9 @@ from typing import Final
 from tools_check._ir import ModuleIR
 
 BRACKETS: Final = re.compile(rb"[()\[\]{}]")
-STEEP: Final = re.compile(rb"(?:\bnot\s+|\blambda\b[^:\n]{0,20}:\s*|[-+~]\s*|\bawait\s+|\*\*\s*\w\s*|\belse\s+\w+\s+if\s+\w+\s+){150}")
+STEEP: Final = re.compile(
+    rb"(?:\bnot\s+|\blambda\b[^:\n]{0,20}:\s*|[-+~]\s*|\bawait\s+|\*\*\s*\w\s*|\belse\s+\w+\s+if\s+\w+\s+){150}"
+)
 MAX_BYTES: Final = 8_000_000
 
 

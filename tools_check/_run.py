@@ -121,7 +121,9 @@ class Run:
         self.limit = STEPS_PER_ENTRY
         self.exhausted = False
         self.version = 0  # grows with every change of shared state
-        self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
+        self.round = (
+            0  # within a round what is known of a call stays; the next one sees what this one changed
+        )
         self.instances: dict[Cls, Value] = {}
         self.class_env: dict[Cls, dict[str, Value]] = {}
         self.class_extra: dict[Cls, dict[str, Value]] = {}
@@ -147,7 +149,11 @@ class Run:
     def source(self, frame: Frame, site: int, name: str, origin: str) -> Labels:
         """The label of bytes that come in here."""
         root = Root("foreign", name, frame.module.path, site)
-        return {root: Label(root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else"))}
+        return {
+            root: Label(
+                root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else")
+            )
+        }
 
     def unknown(self, frame: Frame, site: int, name: str) -> Labels:
         """The label of a call that cannot be followed."""
@@ -161,7 +167,15 @@ class Run:
             new = labelled(labels)
             frame.events[kind] = new if have is None else join(have, new)
 
-    def note(self, rule: str, frame: Frame, site: int, text: str, labels: Labels = NO_LABELS, strength: str = "error") -> None:
+    def note(
+        self,
+        rule: str,
+        frame: Frame,
+        site: int,
+        text: str,
+        labels: Labels = NO_LABELS,
+        strength: str = "error",
+    ) -> None:
         key = (rule, frame.module.path, site)
         have = self.noted.get(key)
         if have is None or (labels and not have.labels):

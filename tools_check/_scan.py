@@ -16,7 +16,8 @@ SUPPRESSES: Final = 4
 FRAMEWORK: Final = 8
 
 IMPORTS: Final = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))",
+    re.MULTILINE,
 )
 OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b|\bForeign\b|\.handler\b")
 
@@ -62,7 +63,11 @@ def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:
         for name in match[2].strip(b"()").split(b","):
             words = name.split()
             if words:
-                found.add(f"{base}.{words[0].decode('ascii', 'ignore')}" if base else words[0].decode("ascii", "ignore"))
+                found.add(
+                    f"{base}.{words[0].decode('ascii', 'ignore')}"
+                    if base
+                    else words[0].decode("ascii", "ignore")
+                )
     return tuple(sorted(found))
 
 

@@ -68,5 +68,11 @@ GATHERS: Final = frozenset({"asyncio.gather", "asyncio.as_completed", "concurren
                             "concurrent.futures.wait"})  # fmt: skip
 
 DECORATORS: Final = frozenset(
-    {"functools.wraps", "functools.lru_cache", "functools.cache", "functools.singledispatch", "functools.update_wrapper"}
+    {
+        "functools.wraps",
+        "functools.lru_cache",
+        "functools.cache",
+        "functools.singledispatch",
+        "functools.update_wrapper",
+    }
 )

@@ -29,7 +29,9 @@ class Store:
     """One run's view of the files."""
 
     def __init__(self, folder: Path | None, marker: bytes, frameworks: re.Pattern[bytes]) -> None:
-        self.folder = folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
+        self.folder = (
+            folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
+        )
         self.marker = marker
         self.frameworks = frameworks
         self.scans: dict[str, Scan] = {}
@@ -181,7 +183,13 @@ class Store:
 
     def preload(self, sources: list[SourceFile], jobs: int) -> None:
         """Parse files in several processes."""
-        todo = [s for s in sources if s.shown not in self._ready and s.shown not in self.faults and self._cached(self.scans[s.shown]) is None]
+        todo = [
+            s
+            for s in sources
+            if s.shown not in self._ready
+            and s.shown not in self.faults
+            and self._cached(self.scans[s.shown]) is None
+        ]
         if jobs < 2 or len(todo) < 8:
             return
         import multiprocessing
@@ -207,8 +215,14 @@ class Store:
 
     def finish(self) -> None:
         """Write the index of this run."""
-        if self._fresh or self._known.keys() != self._index.keys() or any(self._known[k] != v for k, v in self._index.items()):
-            self._write("index", {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index})
+        if (
+            self._fresh
+            or self._known.keys() != self._index.keys()
+            or any(self._known[k] != v for k, v in self._index.items())
+        ):
+            self._write(
+                "index", {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index}
+            )
 
 
 def state(path: Path) -> Stat | None:
@@ -221,7 +235,12 @@ def state(path: Path) -> Stat | None:
 
 
 def valid(known: Any) -> bool:
-    return isinstance(known, tuple) and len(known) == 6 and isinstance(known[1], bytes) and isinstance(known[3], tuple)  # pyright: ignore[reportUnknownArgumentType]
+    return (
+        isinstance(known, tuple)
+        and len(known) == 6
+        and isinstance(known[1], bytes)
+        and isinstance(known[3], tuple)
+    )  # pyright: ignore[reportUnknownArgumentType]
 
 
 def entry_name(digest: bytes) -> str:

@@ -13,7 +13,9 @@ ELEMENTS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple", "Collection",
      "AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "deque", "Deque", "MutableSequence"}
 )  # fmt: skip
-MAPPINGS: Final = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "DefaultDict"})
+MAPPINGS: Final = frozenset(
+    {"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "DefaultDict"}
+)
 WRAPPERS: Final = frozenset(
     {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly",
      "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
@@ -50,7 +52,9 @@ def from_text(run: Run, frame: Frame, text: str, depth: int) -> Value:
     if node is None:
         return EMPTY
     if bracket and rest.endswith("]"):
-        inner = tuple(("k", p.strip()) for p in rest[:-1].split(",")) if "[" not in rest else (("k", rest[:-1]),)
+        inner = (
+            tuple(("k", p.strip()) for p in rest[:-1].split(",")) if "[" not in rest else (("k", rest[:-1]),)
+        )
         return subscripted(run, frame, ("s", node, inner[0] if len(inner) == 1 else ("t", inner)), depth)
     return typed(run, frame, node, depth + 1)
 

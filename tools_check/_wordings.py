@@ -54,7 +54,9 @@ MARK: Final = re.compile(
     re.IGNORECASE,
 )
 PEM: Final = re.compile(r"BEGIN (?:[A-Z0-9]+ )*(?:CERTIFICATE|PUBLIC KEY|PRIVATE KEY|PGP|SSH)")
-ATTACK: Final = re.compile(r"\b(?:ignore|disregard|forget) (?:all |any |the |your |my )*(?:previous|prior|above|earlier|preceding|system|initial|original)\b")
+ATTACK: Final = re.compile(
+    r"\b(?:ignore|disregard|forget) (?:all |any |the |your |my )*(?:previous|prior|above|earlier|preceding|system|initial|original)\b"
+)
 
 
 class Text(NamedTuple):
@@ -69,7 +71,9 @@ def normal(text: str) -> str:
     """The words alone: one case, no decoration, spaced-out letters closed up."""
     text = unicodedata.normalize("NFKC", text)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Mn", "Me"))
-    text = re.sub(r"(?<![A-Za-z])((?:[A-Za-z] ){3,}[A-Za-z])(?![A-Za-z])", lambda m: m[1].replace(" ", ""), text)
+    text = re.sub(
+        r"(?<![A-Za-z])((?:[A-Za-z] ){3,}[A-Za-z])(?![A-Za-z])", lambda m: m[1].replace(" ", ""), text
+    )
     text = text.casefold().replace("\u2019", "'").replace("'", " ")
     return re.sub(r"[^a-z0-9.]+", " ", text).strip()
 
@@ -78,7 +82,9 @@ def is_fence(text: str) -> bool:
     """Whether a text words a fence."""
     if len(text) < 8:
         return False
-    squeezed = re.sub(r"(?<![A-Za-z])((?:[A-Za-z] ){3,}[A-Za-z])(?![A-Za-z])", lambda m: m[1].replace(" ", ""), text[:20000])
+    squeezed = re.sub(
+        r"(?<![A-Za-z])((?:[A-Za-z] ){3,}[A-Za-z])(?![A-Za-z])", lambda m: m[1].replace(" ", ""), text[:20000]
+    )
     if MARK.search(squeezed) and not PEM.search(squeezed):
         return True
     for passage in passages(normal(text[:20000])):
@@ -157,7 +163,13 @@ def collect_block(body: tuple[Node, ...], table: dict[str, str], out: list[Text]
             elif tag in ("=", "del") and part and isinstance(part[0], tuple):
                 for target in part:
                     collect(target, ordinal, table, out)
-            elif tag == "try" and part and isinstance(part[0], tuple) and part[0] and not isinstance(part[0][0], int):
+            elif (
+                tag == "try"
+                and part
+                and isinstance(part[0], tuple)
+                and part[0]
+                and not isinstance(part[0][0], int)
+            ):
                 for handler in part:
                     collect_block(handler[2], table, out)
             elif tag == "match" and part and isinstance(part[0], tuple):

@@ -35,7 +35,11 @@ def check(facts: Facts) -> Iterator[Finding]:
 REPORTED = (
     Case("no rule", "X = 1  # tools-check: ignore -- it is fine here\n", 1),
     Case("no reason", "X = 1  # tools-check: ignore[false-declaration]\n", 1),
-    Case("a rule that does not exist", "X = 1  # tools-check: ignore[false-decleration] -- it is fine here\n", 1),
+    Case(
+        "a rule that does not exist",
+        "X = 1  # tools-check: ignore[false-decleration] -- it is fine here\n",
+        1,
+    ),
     Case("an empty list", "X = 1  # tools-check: ignore[] -- it is fine here\n", 1),
 )
 SILENT = (

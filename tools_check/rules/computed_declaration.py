@@ -37,7 +37,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             judged.tool.path,
             judged.tool.site,
             f"Tool {name!r}: untrusted_output is computed, so nobody can read from the source who chose the bytes.",
-            'untrusted_output=False, a string, or a function of the input that gives the origin',
+            "untrusted_output=False, a string, or a function of the input that gives the origin",
             tool=name,
             identity=name,
         )
@@ -45,7 +45,10 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def is_computed(value: Value) -> bool:
     """Whether a declaration is anything but one constant, strings, or something to call."""
-    if any(isinstance(r, Func | Partial | Cls | Method) or isinstance(r, Obj) and r.kind == "inst" for r in value.refs):
+    if any(
+        isinstance(r, Func | Partial | Cls | Method) or isinstance(r, Obj) and r.kind == "inst"
+        for r in value.refs
+    ):
         return False
     if not value.exact:
         return True
@@ -53,13 +56,56 @@ def is_computed(value: Value) -> bool:
 
 
 REPORTED = (
-    Case("a call", tool("import os\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", 'untrusted_output=os.environ.get("ORIGIN")'), LINES + 6),
-    Case("a condition", tool("import sys\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", 'untrusted_output=False if sys.flags.debug else "web"')),
-    Case("keywords from elsewhere", tool("import json\n\nREST = json.load(open('tool.json'))\n\ndef page(request: Page) -> str:\n    return 'own'\n", "**REST")),
+    Case(
+        "a call",
+        tool(
+            "import os\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            'untrusted_output=os.environ.get("ORIGIN")',
+        ),
+        LINES + 6,
+    ),
+    Case(
+        "a condition",
+        tool(
+            "import sys\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            'untrusted_output=False if sys.flags.debug else "web"',
+        ),
+    ),
+    Case(
+        "keywords from elsewhere",
+        tool(
+            "import json\n\nREST = json.load(open('tool.json'))\n\ndef page(request: Page) -> str:\n    return 'own'\n",
+            "**REST",
+        ),
+    ),
 )
 SILENT = (
-    Case("a constant", tool("ORIGIN = 'web page'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "untrusted_output=ORIGIN")),
-    Case("a function", tool("def origin(request: Page) -> str:\n    return request.url\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "untrusted_output=origin")),
-    Case("a constant joined to another", tool("SITE = 'example'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "untrusted_output='page of ' + SITE")),
-    Case("one of two origins", tool("import sys\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "untrusted_output='a' if sys.flags.debug else 'b'")),
+    Case(
+        "a constant",
+        tool(
+            "ORIGIN = 'web page'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "untrusted_output=ORIGIN",
+        ),
+    ),
+    Case(
+        "a function",
+        tool(
+            "def origin(request: Page) -> str:\n    return request.url\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "untrusted_output=origin",
+        ),
+    ),
+    Case(
+        "a constant joined to another",
+        tool(
+            "SITE = 'example'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "untrusted_output='page of ' + SITE",
+        ),
+    ),
+    Case(
+        "one of two origins",
+        tool(
+            "import sys\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "untrusted_output='a' if sys.flags.debug else 'b'",
+        ),
+    ),
 )

@@ -41,9 +41,24 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("fenced by hand under an origin", tool("from registry import fence_untrusted\n\ndef page(request: Page) -> str:\n    return fence_untrusted(httpx.get(request.url).text, origin='web', key=KEY)\n", 'untrusted_output="web page"')),
+    Case(
+        "fenced by hand under an origin",
+        tool(
+            "from registry import fence_untrusted\n\ndef page(request: Page) -> str:\n    return fence_untrusted(httpx.get(request.url).text, origin='web', key=KEY)\n",
+            'untrusted_output="web page"',
+        ),
+    ),
 )
 SILENT = (
-    Case("the dispatcher fences", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n", 'untrusted_output="web page"')),
-    Case("a seam that is no tool", "from registry import fence_untrusted\n\ndef seam(text: str, key: object) -> str:\n    return fence_untrusted(text, origin='web', key=key)\n"),
+    Case(
+        "the dispatcher fences",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "a seam that is no tool",
+        "from registry import fence_untrusted\n\ndef seam(text: str, key: object) -> str:\n    return fence_untrusted(text, origin='web', key=key)\n",
+    ),
 )

@@ -50,14 +50,35 @@ def says_nothing(kind: str, value: Any) -> bool:
 
 
 REPORTED = (
-    Case("an empty string", tool("def page(request: Page) -> str:\n    return 'own'\n", 'untrusted_output=""'), LINES + 4),
+    Case(
+        "an empty string",
+        tool("def page(request: Page) -> str:\n    return 'own'\n", 'untrusted_output=""'),
+        LINES + 4,
+    ),
     Case("blanks", tool("def page(request: Page) -> str:\n    return 'own'\n", 'untrusted_output="  "')),
     Case("True", tool("def page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=True")),
     Case("None", tool("def page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=None")),
-    Case("a constant that is blank", tool("ORIGIN = '-'\n\ndef page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=ORIGIN")),
+    Case(
+        "a constant that is blank",
+        tool(
+            "ORIGIN = '-'\n\ndef page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=ORIGIN"
+        ),
+    ),
 )
 SILENT = (
-    Case("a word", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n", 'untrusted_output="web page"')),
+    Case(
+        "a word",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            'untrusted_output="web page"',
+        ),
+    ),
     Case("False", tool("def page(request: Page) -> str:\n    return 'own'\n")),
-    Case("a function of the input", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "untrusted_output=lambda request: request.url")),
+    Case(
+        "a function of the input",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "untrusted_output=lambda request: request.url",
+        ),
+    ),
 )

@@ -47,21 +47,89 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("a response body under False", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n"), LINES + 4),
-    Case("through a helper", tool("def load(url):\n    return httpx.get(url).text.strip()\n\ndef page(request: Page) -> str:\n    return f'got: {load(request.url)}'\n")),
-    Case("the text of the error that the other side wrote", tool("def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except Exception as error:\n        return str(error)\n    return 'done'\n")),
-    Case("a header", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).headers['x-title']\n")),
-    Case("a value carried out of a Foreign by a side effect", tool("def page(request: Page) -> str:\n    seen = []\n    Foreign(httpx.get(request.url).text).map(seen.append)\n    return seen[0]\n")),
-    Case("a Foreign under False", tool("def page(request: Page):\n    return reply('page', Foreign(httpx.get(request.url).text))\n")),
-    Case("False from a table of settings", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\nOWN = {'untrusted_output': False}\n", "**OWN")),
+    Case(
+        "a response body under False",
+        tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n"),
+        LINES + 4,
+    ),
+    Case(
+        "through a helper",
+        tool(
+            "def load(url):\n    return httpx.get(url).text.strip()\n\ndef page(request: Page) -> str:\n    return f'got: {load(request.url)}'\n"
+        ),
+    ),
+    Case(
+        "the text of the error that the other side wrote",
+        tool(
+            "def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except Exception as error:\n        return str(error)\n    return 'done'\n"
+        ),
+    ),
+    Case(
+        "a header",
+        tool("def page(request: Page) -> str:\n    return httpx.get(request.url).headers['x-title']\n"),
+    ),
+    Case(
+        "a value carried out of a Foreign by a side effect",
+        tool(
+            "def page(request: Page) -> str:\n    seen = []\n    Foreign(httpx.get(request.url).text).map(seen.append)\n    return seen[0]\n"
+        ),
+    ),
+    Case(
+        "a Foreign under False",
+        tool("def page(request: Page):\n    return reply('page', Foreign(httpx.get(request.url).text))\n"),
+    ),
+    Case(
+        "False from a table of settings",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\nOWN = {'untrusted_output': False}\n",
+            "**OWN",
+        ),
+    ),
 )
 SILENT = (
-    Case("an origin is named", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n", 'untrusted_output="web page"')),
-    Case("a status number", tool("def page(request: Page) -> str:\n    return f'status {httpx.get(request.url).status_code}'\n")),
-    Case("a length", tool("def page(request: Page) -> str:\n    return f'{len(httpx.get(request.url).text)} characters'\n")),
-    Case("a word of our own table, found by a foreign key", tool("WORDS = {'a': 'first', 'b': 'second'}\n\ndef page(request: Page) -> str:\n    return WORDS.get(httpx.get(request.url).text, 'none')\n")),
-    Case("a comparison with our own word", tool("def page(request: Page) -> str:\n    text = httpx.get(request.url).text\n    if text == 'ready':\n        return text\n    return 'waiting'\n")),
-    Case("a measure of a Foreign", tool("def page(request: Page):\n    return reply(f'{Foreign(httpx.get(request.url).text).measure(len)} characters')\n")),
-    Case("the handler's own argument", tool("def page(request: Page) -> str:\n    return f'you asked for {request.url}'\n")),
-    Case("a method that is only called get", tool("class Cache:\n    def get(self, key: str) -> str:\n        return 'own ' + key\n\ncache = Cache()\n\ndef page(request: Page) -> str:\n    return cache.get(request.url)\n")),
+    Case(
+        "an origin is named",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "a status number",
+        tool("def page(request: Page) -> str:\n    return f'status {httpx.get(request.url).status_code}'\n"),
+    ),
+    Case(
+        "a length",
+        tool(
+            "def page(request: Page) -> str:\n    return f'{len(httpx.get(request.url).text)} characters'\n"
+        ),
+    ),
+    Case(
+        "a word of our own table, found by a foreign key",
+        tool(
+            "WORDS = {'a': 'first', 'b': 'second'}\n\ndef page(request: Page) -> str:\n    return WORDS.get(httpx.get(request.url).text, 'none')\n"
+        ),
+    ),
+    Case(
+        "a comparison with our own word",
+        tool(
+            "def page(request: Page) -> str:\n    text = httpx.get(request.url).text\n    if text == 'ready':\n        return text\n    return 'waiting'\n"
+        ),
+    ),
+    Case(
+        "a measure of a Foreign",
+        tool(
+            "def page(request: Page):\n    return reply(f'{Foreign(httpx.get(request.url).text).measure(len)} characters')\n"
+        ),
+    ),
+    Case(
+        "the handler's own argument",
+        tool("def page(request: Page) -> str:\n    return f'you asked for {request.url}'\n"),
+    ),
+    Case(
+        "a method that is only called get",
+        tool(
+            "class Cache:\n    def get(self, key: str) -> str:\n        return 'own ' + key\n\ncache = Cache()\n\ndef page(request: Page) -> str:\n    return cache.get(request.url)\n"
+        ),
+    ),
 )

@@ -59,6 +59,9 @@ REPORTED = (
     Case("put together", f'def wrap(body):\n    return "{WORD[:4]}" + "{WORD[4:]}" + body\n', 2),
 )
 SILENT = (
-    Case("the fence's own function", 'from registry import fence_untrusted\n\ndef seam(text, key):\n    return fence_untrusted(text, origin="web", key=key)\n'),
+    Case(
+        "the fence's own function",
+        'from registry import fence_untrusted\n\ndef seam(text, key):\n    return fence_untrusted(text, origin="web", key=key)\n',
+    ),
     Case("another word", 'HEAD = "marker"\n'),
 )

@@ -21,7 +21,11 @@ SEVERITY = "error"
 def check(facts: Facts) -> Iterator[Finding]:
     """Failures whose own words are foreign."""
     for noted in facts.noted("foreign-error"):
-        label = min((la for r, la in noted.labels.items() if r.kind == "foreign"), key=lambda la: (la.depth, la.root), default=None)
+        label = min(
+            (la for r, la in noted.labels.items() if r.kind == "foreign"),
+            key=lambda la: (la.depth, la.root),
+            default=None,
+        )
         yield facts.finding(
             "foreign-error",
             "error",
@@ -35,10 +39,31 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("the body of an error answer", tool("def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'the server says {answer.text}')\n    return 'there'\n"), LINES + 4),
-    Case("the text of an exception", tool("def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except httpx.HTTPError as error:\n        raise ToolFailed(str(error))\n    return 'there'\n")),
+    Case(
+        "the body of an error answer",
+        tool(
+            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'the server says {answer.text}')\n    return 'there'\n"
+        ),
+        LINES + 4,
+    ),
+    Case(
+        "the text of an exception",
+        tool(
+            "def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except httpx.HTTPError as error:\n        raise ToolFailed(str(error))\n    return 'there'\n"
+        ),
+    ),
 )
 SILENT = (
-    Case("as detail", tool("def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed('the server refused', detail=Foreign(answer.text))\n    return 'there'\n")),
-    Case("a status number", tool("def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'status {answer.status_code}')\n    return 'there'\n")),
+    Case(
+        "as detail",
+        tool(
+            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed('the server refused', detail=Foreign(answer.text))\n    return 'there'\n"
+        ),
+    ),
+    Case(
+        "a status number",
+        tool(
+            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'status {answer.status_code}')\n    return 'there'\n"
+        ),
+    ),
 )

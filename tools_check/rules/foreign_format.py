@@ -35,11 +35,40 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("an f-string", tool("def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'got {text}')\n", 'untrusted_output="web page"'), LINES + 3),
-    Case("str()", tool("def page(request: Page):\n    return str(Foreign(httpx.get(request.url).text))\n", 'untrusted_output="web page"')),
-    Case("in a function that is no handler", "from registry import Foreign\n\ndef show(text: Foreign[str]) -> str:\n    return 'got %s' % text\n", 4),
+    Case(
+        "an f-string",
+        tool(
+            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'got {text}')\n",
+            'untrusted_output="web page"',
+        ),
+        LINES + 3,
+    ),
+    Case(
+        "str()",
+        tool(
+            "def page(request: Page):\n    return str(Foreign(httpx.get(request.url).text))\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "in a function that is no handler",
+        "from registry import Foreign\n\ndef show(text: Foreign[str]) -> str:\n    return 'got %s' % text\n",
+        4,
+    ),
 )
 SILENT = (
-    Case("kept apart", tool("def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply('got', text)\n", 'untrusted_output="web page"')),
-    Case("changed inside", tool("def page(request: Page):\n    return Foreign(httpx.get(request.url).text).map(lambda text: f'<{text}>')\n", 'untrusted_output="web page"')),
+    Case(
+        "kept apart",
+        tool(
+            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply('got', text)\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "changed inside",
+        tool(
+            "def page(request: Page):\n    return Foreign(httpx.get(request.url).text).map(lambda text: f'<{text}>')\n",
+            'untrusted_output="web page"',
+        ),
+    ),
 )

@@ -22,8 +22,16 @@ SEVERITY = "error"
 def check(facts: Facts) -> Iterator[Finding]:
     """Own parts that hold foreign text."""
     for noted in facts.noted("foreign-framing"):
-        label = min((la for r, la in noted.labels.items() if r.kind == "foreign"), key=lambda la: (la.depth, la.root), default=None)
-        where = "a sentence given to refuse()" if noted.text == "refuse" else "a part of reply() that is shown as this program's own words"
+        label = min(
+            (la for r, la in noted.labels.items() if r.kind == "foreign"),
+            key=lambda la: (la.depth, la.root),
+            default=None,
+        )
+        where = (
+            "a sentence given to refuse()"
+            if noted.text == "refuse"
+            else "a part of reply() that is shown as this program's own words"
+        )
         yield facts.finding(
             "foreign-framing",
             "error",
@@ -37,10 +45,34 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("a title in the head of the answer", tool("def page(request: Page):\n    text = httpx.get(request.url).text\n    return reply('about ' + text[:20], Foreign(text))\n", 'untrusted_output="web page"'), LINES + 3),
-    Case("a foreign word in a refusal", tool("def page(request: Page):\n    return refuse('gone', httpx.get(request.url).reason_phrase)\n", 'untrusted_output="web page"')),
+    Case(
+        "a title in the head of the answer",
+        tool(
+            "def page(request: Page):\n    text = httpx.get(request.url).text\n    return reply('about ' + text[:20], Foreign(text))\n",
+            'untrusted_output="web page"',
+        ),
+        LINES + 3,
+    ),
+    Case(
+        "a foreign word in a refusal",
+        tool(
+            "def page(request: Page):\n    return refuse('gone', httpx.get(request.url).reason_phrase)\n",
+            'untrusted_output="web page"',
+        ),
+    ),
 )
 SILENT = (
-    Case("a number in the head", tool("def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'{text.measure(len)} characters', text)\n", 'untrusted_output="web page"')),
-    Case("an own refusal", tool("def page(request: Page):\n    if httpx.get(request.url).status_code == 404:\n        return refuse('gone', 'It is not there.')\n    return reply('there')\n")),
+    Case(
+        "a number in the head",
+        tool(
+            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'{text.measure(len)} characters', text)\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "an own refusal",
+        tool(
+            "def page(request: Page):\n    if httpx.get(request.url).status_code == 404:\n        return refuse('gone', 'It is not there.')\n    return reply('there')\n"
+        ),
+    ),
 )

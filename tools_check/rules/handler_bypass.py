@@ -33,11 +33,28 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("the handler of a known tool", tool("def page(request: Page) -> str:\n    return 'own'\n") + "\ndef shortcut(request: Page) -> object:\n    return TOOL.handler(request)\n"),
-    Case("the handler of a parameter", "from registry import ToolDef, ToolInput\n\ndef run(tool: ToolDef, request: ToolInput) -> object:\n    return tool.handler(request)\n", 4),
+    Case(
+        "the handler of a known tool",
+        tool("def page(request: Page) -> str:\n    return 'own'\n")
+        + "\ndef shortcut(request: Page) -> object:\n    return TOOL.handler(request)\n",
+    ),
+    Case(
+        "the handler of a parameter",
+        "from registry import ToolDef, ToolInput\n\ndef run(tool: ToolDef, request: ToolInput) -> object:\n    return tool.handler(request)\n",
+        4,
+    ),
 )
 SILENT = (
-    Case("the dispatcher", "from registry import Deployment, run_registry_tool\n\nasync def run(deployment: Deployment) -> object:\n    return await run_registry_tool(deployment, 'page', {})\n"),
-    Case("another thing with a handler", "class Route:\n    def handler(self) -> str:\n        return 'own'\n\ndef run(route: Route) -> str:\n    return route.handler()\n"),
-    Case("the handler is passed on, not called", tool("def page(request: Page) -> str:\n    return 'own'\n") + "\nHANDLERS = [TOOL.handler]\n"),
+    Case(
+        "the dispatcher",
+        "from registry import Deployment, run_registry_tool\n\nasync def run(deployment: Deployment) -> object:\n    return await run_registry_tool(deployment, 'page', {})\n",
+    ),
+    Case(
+        "another thing with a handler",
+        "class Route:\n    def handler(self) -> str:\n        return 'own'\n\ndef run(route: Route) -> str:\n    return route.handler()\n",
+    ),
+    Case(
+        "the handler is passed on, not called",
+        tool("def page(request: Page) -> str:\n    return 'own'\n") + "\nHANDLERS = [TOOL.handler]\n",
+    ),
 )

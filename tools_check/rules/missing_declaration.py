@@ -31,7 +31,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             judged.tool.path,
             judged.tool.site,
             f"Tool {name!r} does not say who chose the bytes that it returns: untrusted_output is missing.",
-            origin if judged.verdict != "undecided" else 'untrusted_output=False, or untrusted_output="the origin",',
+            origin
+            if judged.verdict != "undecided"
+            else 'untrusted_output=False, or untrusted_output="the origin",',
             tool=name,
             trace=facts.trace(label),
             identity=name,
@@ -40,11 +42,27 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 REPORTED = (
     Case("no declaration", tool("def page(request: Page) -> str:\n    return 'own'\n", ""), LINES + 4),
-    Case("no declaration in a table either", tool("REST = {'scope': 'read'}\n\ndef page(request: Page) -> str:\n    return 'own'\n", "**REST")),
+    Case(
+        "no declaration in a table either",
+        tool("REST = {'scope': 'read'}\n\ndef page(request: Page) -> str:\n    return 'own'\n", "**REST"),
+    ),
 )
 SILENT = (
     Case("False", tool("def page(request: Page) -> str:\n    return 'own'\n")),
-    Case("from a table", tool("REST = {'untrusted_output': 'web page'}\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "**REST")),
-    Case("a class of another library with the same name", "from zz_agents import ToolDef\n\nTOOL = ToolDef(name='x')\n"),
-    Case("kept from the tool that is copied", tool("import dataclasses\n\ndef page(request: Page) -> str:\n    return 'own'\n") + "OTHER = dataclasses.replace(TOOL, name='other')\n"),
+    Case(
+        "from a table",
+        tool(
+            "REST = {'untrusted_output': 'web page'}\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "**REST",
+        ),
+    ),
+    Case(
+        "a class of another library with the same name",
+        "from zz_agents import ToolDef\n\nTOOL = ToolDef(name='x')\n",
+    ),
+    Case(
+        "kept from the tool that is copied",
+        tool("import dataclasses\n\ndef page(request: Page) -> str:\n    return 'own'\n")
+        + "OTHER = dataclasses.replace(TOOL, name='other')\n",
+    ),
 )

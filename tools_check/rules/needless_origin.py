@@ -22,7 +22,12 @@ def check(facts: Facts) -> Iterator[Finding]:
     """Tools with an origin and an answer of their own words."""
     for judged in facts.analysis.tools:
         value = judged.tool.fields.get("untrusted_output")
-        if judged.tool.style != "registry" or value is None or declares_false(value) or not judged.handler_name:
+        if (
+            judged.tool.style != "registry"
+            or value is None
+            or declares_false(value)
+            or not judged.handler_name
+        ):
             continue
         if judged.verdict != "own" or not (value.refs or value.strings()) or judged.tool.entry:
             continue
@@ -41,9 +46,27 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("own words under an origin", tool("def page(request: Page) -> str:\n    httpx.post(request.url)\n    return 'sent'\n", 'untrusted_output="web page"')),
+    Case(
+        "own words under an origin",
+        tool(
+            "def page(request: Page) -> str:\n    httpx.post(request.url)\n    return 'sent'\n",
+            'untrusted_output="web page"',
+        ),
+    ),
 )
 SILENT = (
-    Case("foreign words under an origin", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n", 'untrusted_output="web page"')),
-    Case("undecided under an origin", tool("import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n", 'untrusted_output="renderer"')),
+    Case(
+        "foreign words under an origin",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "undecided under an origin",
+        tool(
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",
+            'untrusted_output="renderer"',
+        ),
+    ),
 )

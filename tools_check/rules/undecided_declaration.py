@@ -44,11 +44,37 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
-    Case("a function of a library that nobody described", tool("import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n")),
-    Case("a callable found by a computed name", tool("import zz_plugins\n\ndef page(request: Page) -> str:\n    return getattr(zz_plugins.load(), request.url)()\n")),
+    Case(
+        "a function of a library that nobody described",
+        tool(
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n"
+        ),
+    ),
+    Case(
+        "a callable found by a computed name",
+        tool(
+            "import zz_plugins\n\ndef page(request: Page) -> str:\n    return getattr(zz_plugins.load(), request.url)()\n"
+        ),
+    ),
 )
 SILENT = (
-    Case("the result is dropped", tool("import zz_unheard_of\n\ndef page(request: Page) -> str:\n    zz_unheard_of.render(request.url)\n    return 'done'\n")),
-    Case("only its length is told", tool("import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return str(len(zz_unheard_of.render(request.url)))\n")),
-    Case("an origin is named", tool("import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n", 'untrusted_output="renderer"')),
+    Case(
+        "the result is dropped",
+        tool(
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    zz_unheard_of.render(request.url)\n    return 'done'\n"
+        ),
+    ),
+    Case(
+        "only its length is told",
+        tool(
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return str(len(zz_unheard_of.render(request.url)))\n"
+        ),
+    ),
+    Case(
+        "an origin is named",
+        tool(
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",
+            'untrusted_output="renderer"',
+        ),
+    ),
 )

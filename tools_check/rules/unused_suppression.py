@@ -33,7 +33,18 @@ def check(facts: Facts) -> Iterator[Finding]:
                 )
 
 
-REPORTED = (Case("nothing to silence", "X = 1  # tools-check: ignore[false-declaration] -- it was here once\n", 1),)
+REPORTED = (
+    Case("nothing to silence", "X = 1  # tools-check: ignore[false-declaration] -- it was here once\n", 1),
+)
 SILENT = (
-    Case("something to silence", tool("def page(request: Page) -> str:\n    return httpx.get(request.url).text\n", "untrusted_output=False") .replace("untrusted_output=False)", "untrusted_output=False)  # tools-check: ignore[false-declaration] -- the page is our own")),
+    Case(
+        "something to silence",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "untrusted_output=False",
+        ).replace(
+            "untrusted_output=False)",
+            "untrusted_output=False)  # tools-check: ignore[false-declaration] -- the page is our own",
+        ),
+    ),
 )

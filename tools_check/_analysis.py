@@ -9,13 +9,15 @@ from typing import Final, Literal, final
 from tools_check import _call, _classes, _exec, _frameworks, _ours
 from tools_check._catalog import Catalog
 from tools_check._files import SourceFile
-from tools_check._ir import Def, ModuleIR, walk
+from tools_check._ir import Def, ModuleIR, Node, walk
 from tools_check._link import Module, Project
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, ToolSeen
 from tools_check._values import (
     CLEAN,
     EMPTY,
     Cls,
+    Ext,
+    Import,
     Func,
     Label,
     Labels,
@@ -133,11 +135,11 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
 def follow_functions(run: Run, module: Module) -> None:
     """Follow every function of a module that nobody has followed: tools are built in some, and rules look at all."""
     run.entry = True
-    interesting = of_interest(module, INTEREST | linked_names(run, module))
+    chosen = interesting(run, module)
     for index, definition in enumerate(module.ir.defs):
         if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
             continue
-        if index not in interesting:
+        if index not in chosen:
             continue
         budget(run, STEPS_PER_ENTRY // 3)
         frame = Frame(module, None, None)
@@ -161,30 +163,47 @@ def follow_functions(run: Run, module: Module) -> None:
     run.entry = False
 
 
-INTEREST: Final = frozenset(
+OURS: Final = frozenset(
     {"ToolDef", "Foreign", "ToolFailed", "refuse", "reply", "fence_untrusted", "handler", "for_program", "OwnReply",
-     "MixedReply", "tool", "tool_plain", "call_tool", "function_tool", "FunctionTool", "StructuredTool", "add_tool",
-     "from_function", "from_defaults", "add_function", "register_for_llm", "register_function"}
+     "MixedReply"}
 )  # fmt: skip
 
 
-def linked_names(run: Run, module: Module) -> frozenset[str]:
+def linked_names(run: Run, module: Module, names: frozenset[str]) -> frozenset[str]:
     """Names of the module that stand for functions which build tools elsewhere."""
     out: set[str] = set()
     for name, value in module.env.items():
         for ref in sorted_refs(value):
             if isinstance(ref, Func) and ref.module != module.name:
                 other = run.project.module(ref.module)
-                if other is not None and mentions(other.ir.defs[ref.index], INTEREST):
+                if other is not None and ref.index in of_interest(other, names, frozenset()):
                     out.add(name)
     return frozenset(out)
 
 
-def of_interest(module: Module, names: frozenset[str]) -> set[int]:
-    """The functions that are worth following for themselves: they, or a function inside them, mention such a name."""
+def interesting(run: Run, module: Module) -> set[int]:
+    """The functions of a module that are worth following for themselves: they build tools, or a rule looks at them."""
+    ours = OURS if uses_registry(module) else frozenset[str]()
+    makers = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
+    return of_interest(module, ours, makers) | of_interest(module, linked_names(run, module, ours | {"ToolDef"}), frozenset())
+
+
+def uses_registry(module: Module) -> bool:
+    """Whether a module knows our registry, itself or through what it imports."""
+    return any(
+        (isinstance(ref, Ext) and ref.qname.startswith("registry"))
+        or (isinstance(ref, Import) and ref.module.startswith("registry"))
+        or (isinstance(ref, Obj) and ref.kind == "tool")
+        for value in module.env.values()
+        for ref in value.refs
+    )
+
+
+def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str]) -> set[int]:
+    """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""
     out: set[int] = set()
     for index, definition in enumerate(module.ir.defs):
-        if mentions(definition, names):
+        if mentions(definition, mentioned) or calls(definition, called, nested=definition.parent >= 0):
             outer = index
             while module.ir.defs[outer].parent >= 0:
                 outer = module.ir.defs[outer].parent
@@ -192,16 +211,25 @@ def of_interest(module: Module, names: frozenset[str]) -> set[int]:
     return out
 
 
+def calls(definition: Def, names: frozenset[str], *, nested: bool) -> bool:
+    """Whether a function calls something of these names, or stands under it inside another function."""
+    if not names:
+        return False
+    if nested and any(last_name(d[2] if d[0] == "x" else d) in names for d in definition.decorators):
+        return True
+    return any(n[0] == "x" and len(n) == 4 and last_name(n[2]) in names for n in walk(definition.body))
+
+
+def last_name(node: Node) -> str:
+    return node[2] if node[0] == "a" else node[1] if node[0] == "n" else ""
+
+
 def mentions(definition: Def, names: frozenset[str]) -> bool:
     """Whether a function's text names one of these."""
-    for node in walk(
-        (
-            definition.body,
-            tuple(p.annotation for p in definition.params),
-            definition.returns,
-            definition.decorators,
-        )
-    ):
+    if not names:
+        return False
+    parts = (definition.body, tuple(p.annotation for p in definition.params), definition.returns, definition.decorators)
+    for node in walk(parts):
         if (node[0] == "n" and node[1] in names) or (node[0] == "a" and node[2] in names):
             return True
         if node[0] == "k" and isinstance(node[1], str) and node[1].partition("[")[0] in names:

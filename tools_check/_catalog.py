@@ -54,6 +54,7 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict)
+    quiet: set[str] = field(default_factory=set)  # sources whose errors quote nothing but our own argument
     forced: set[str] = field(default_factory=set)  # what the user's own tables say, over everything else
 
     def resolve(self, qname: str) -> str:
@@ -106,6 +107,10 @@ class Catalog:
         kind = library.methods if is_method and library.methods else library.default
         return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
 
+    def any_source(self, prefix: str) -> str | None:
+        """Some source below a name: what an unknown member of it may be."""
+        return next((q for q, e in sorted(self.entries.items()) if e.kind == "source" and q.startswith(prefix + ".")), None)
+
     def ancestors(self, cls: str) -> list[str]:
         """The base classes of a class outside, as far as the catalogue names them."""
         out: list[str] = []
@@ -136,7 +141,7 @@ class Catalog:
 
 SECTIONS: Final = frozenset(
     {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean", "types",
-     "attributes", "effects", "classes", "comment"}
+     "attributes", "effects", "classes", "quiet"}
 )  # fmt: skip
 
 
@@ -221,6 +226,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         catalog.bases[full(short)] = full(target)
     for short, target in table.get("aliases", {}).items():
         catalog.aliases[full(short)] = full(target)
+    catalog.quiet.update(full(short) for short in table.get("quiet", ()))
     catalog.clean.update(full(short) for short in table.get("clean", ()))
     for short in table.get("types", ()):
         catalog.foreign_types[full(short)] = origin

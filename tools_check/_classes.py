@@ -192,7 +192,28 @@ def typed_instance(run: Run, cls: Cls) -> Value:
     if init is not None:
         _exec.call_with_types(run, frame, bind(init, value))
     run_validators(run, frame, cls, obj)
+    run_factories(run, frame, cls, obj)
     return value
+
+
+def run_factories(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
+    """An instance of which nothing is known may come from one of the class's own other constructors."""
+    found = definition(run, cls)
+    if found is None or len(run.stack) > 8:
+        return
+    module, index = found
+    for method in module.methods(index):
+        written = module.ir.defs[method]
+        if not written.name.startswith(("from_", "load", "create", "open", "connect")) or kind_of(written) != "class":
+            continue
+        value = run.class_env.get(cls, {}).get(written.name)
+        func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
+        if func is None:
+            continue
+        for made in _exec.call_with_types(run, frame, bind(func, of(cls))).objects():
+            if made.cls == cls and made is not obj:
+                for key, item in list(made.fields.items()):
+                    obj.fields[key] = join(obj.fields.get(key, EMPTY), item)
 
 
 def run_validators(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:

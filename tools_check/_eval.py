@@ -566,6 +566,10 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     a, b = single(left), single(right)
     if op == "Add" and a is not None and b is not None and isinstance(a[1], str) and isinstance(b[1], str):
         return const((a[1] + b[1])[:500])
+    if op == "Add" and left.exact and right.exact and 0 < len(left.strings()) * len(right.strings()) <= 64:
+        joined = frozenset(("str", x + y) for x in left.strings() for y in right.strings())
+        if len(joined) == len(left.consts) * len(right.consts):
+            return Value(join_labels([left.labels, right.labels]), frozenset({DATA}), joined, exact=True)
     labels = join_labels(
         [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
     )

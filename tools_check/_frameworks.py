@@ -49,6 +49,11 @@ class Frameworks:
     toolkits: dict[str, Framework] = field(default_factory=dict[str, Framework])
     all: list[Framework] = field(default_factory=list[Framework])
 
+    def short_names(self) -> frozenset[str]:
+        """The last names of decorators, dispatchers and makers."""
+        groups = (self.decorators, self.dispatchers, self.makers)
+        return frozenset(name.rpartition(".")[2] for group in groups for name in group) - {"Agent", "Team", "Server"}
+
 
 def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
     """The frameworks that ship with the checker, and the user's own.

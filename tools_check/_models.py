@@ -29,8 +29,14 @@ from tools_check._values import (
 SCALAR: Final = frozenset(
     {"startswith", "endswith", "isdigit", "isalpha", "isalnum", "isnumeric", "isdecimal", "isspace", "isupper", "islower",
      "isidentifier", "istitle", "isascii", "isprintable", "find", "rfind", "index", "rindex", "count", "__len__",
-     "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "timestamp", "toordinal", "weekday",
+     "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file", "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
      "isoweekday", "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
+)  # fmt: skip
+# Methods of str that do not fail on what the text says.
+HARMLESS: Final = frozenset(
+    {"strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase", "split", "rsplit",
+     "splitlines", "partition", "rpartition", "replace", "join", "zfill", "ljust", "rjust", "center", "expandtabs",
+     "removeprefix", "removesuffix", "append", "extend", "add", "items", "keys", "values", "get", "copy", "update"}
 )  # fmt: skip
 TAKES_OTHERS: Final = frozenset(
     {
@@ -114,7 +120,8 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         return const(getattr(known[1], ref.name)())
     merged = join_labels(labels)
     if merged:
-        run.event(frame, merged)
+        if ref.name not in HARMLESS:
+            run.event(frame, merged)
         keep = [r for r in receiver.refs if isinstance(r, Obj) and r.kind == "ext"]
         out = labelled(merged, DATA, *keep)
         return (
@@ -292,7 +299,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     result: list[Value] = [_call.callbacks(run, frame, args, site, _call.Args((labelled(mine),)))]
     if entry.kind == "source" and not foreign:
         labels = run.source(frame, site, entry.qname, entry.origin)
-        run.event(frame, labels)
+        if entry.qname not in run.catalog.quiet:
+            run.event(frame, labels)
         result.append(made(run, frame, entry.returns, labels, None))
         return join(*result)
     labels = join_labels([mine, theirs])

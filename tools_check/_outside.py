@@ -62,7 +62,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         return _models.made(run, frame, entry.returns, {}, None) if entry.returns else CLEAN
     if entry.kind == "source":
         labels = run.source(frame, site, qname, entry.origin)
-        run.event(frame, labels)
+        if qname not in run.catalog.quiet:
+            run.event(frame, labels)
         return _models.made(run, frame, entry.returns, labels, None)
     labels = args.labels()
     run.event(frame, labels)
@@ -281,6 +282,8 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
         if obj.kind == "ext":
             out.append(of(Method("ext", f"{obj.cls}.getattr", of(obj))))
     for ref in sorted_refs(base):
+        if isinstance(ref, Ext):
+            out.append(of(Ext(run.catalog.any_source(ref.qname) or f"{ref.qname}.getattr")))
         if isinstance(ref, Mod):
             module = run.project.module(ref.name)
             out.extend(
@@ -426,7 +429,7 @@ def exc_info(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) 
 
 def imported(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
     """`importlib.import_module(name)`."""
-    first = args.get(0, "name") or EMPTY
+    first = args.get(0, "name") or args.get(-1, "module_name") or EMPTY
     names = first.strings()
     if not names:
         return labelled(run.unknown(frame, site, "a module imported by a computed name"))
@@ -469,7 +472,8 @@ def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.A
     if packaged(receiver):
         return CLEAN
     labels = run.source(frame, site, name, "file")
-    run.event(frame, labels)
+    if name not in run.catalog.quiet:
+        run.event(frame, labels)
     short = name.rpartition(".")[2]
     if short in ("iterdir", "glob", "rglob", "walk"):
         return labelled(labels, run.new(frame, "ext", "pathlib.Path"))
@@ -597,6 +601,10 @@ SPECIAL: Final[dict[str, Special]] = {
     "sys.exc_info": exc_info,
     "sys.exception": formatted_traceback,
     "importlib.import_module": imported,
+    "builtins.__import__": imported,
+    "langchain_core.utils.guard_import": imported,
+    "langchain_core.utils.utils.guard_import": imported,
+    "transformers.utils.import_utils.import_module": imported,
     "pydantic.TypeAdapter": adapter,
     "builtins.eval": exec_module,
     "builtins.exec": exec_module,

@@ -190,19 +190,24 @@ class Store:
             and s.shown not in self.faults
             and self._cached(self.scans[s.shown]) is None
         ]
-        if jobs < 2 or len(todo) < 8:
+        if jobs < 2 or len(todo) < 64:
             return
         import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
 
-        with multiprocessing.get_context("spawn").Pool(min(jobs, len(todo))) as pool:
-            answers = pool.imap(lowered, [str(s.path) for s in todo], chunksize=4)
-            for source, (packed, fault) in zip(todo, answers, strict=True):
-                if fault:
-                    self.fault(source, fault)
-                    continue
-                self.parsed += 1
-                self._ready[source.shown] = unpack(packed)
-                self._write(entry_name(self.scans[source.shown].digest), packed)
+        context = multiprocessing.get_context("spawn")
+        try:
+            with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context) as pool:
+                for source, (packed, fault) in zip(todo, pool.map(lowered, [str(s.path) for s in todo], chunksize=8), strict=True):
+                    if fault:
+                        self.fault(source, fault)
+                        continue
+                    self.parsed += 1
+                    self._ready[source.shown] = unpack(packed)
+                    self._write(entry_name(self.scans[source.shown].digest), packed)
+        except (BrokenProcessPool, OSError):
+            return  # a process that could not start or did not survive: the rest is parsed here
 
     # -- answers of whole runs
 

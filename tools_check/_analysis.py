@@ -1,4 +1,5 @@
-"""Runs the stages over a set of files and gives what was seen: tools with their verdicts, and what rules want to know."""
+"""Runs the stages over a set of files and gives what was seen: tools with their verdicts, and what rules
+want to know."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from tools_check._values import (
     EMPTY,
     Cls,
     Ext,
-    Import,
     Func,
+    Import,
     Label,
     Labels,
     Obj,
@@ -133,7 +134,9 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
 
 
 def follow_functions(run: Run, module: Module) -> None:
-    """Follow every function of a module that nobody has followed: tools are built in some, and rules look at all."""
+    """Follow every function of a module that nobody has followed: tools are built in some, and rules look at
+    all.
+    """
     run.entry = True
     chosen = interesting(run, module)
     for index, definition in enumerate(module.ir.defs):
@@ -150,7 +153,7 @@ def follow_functions(run: Run, module: Module) -> None:
         if cls not in run.class_env:
             continue
         method = _classes.find_method(run, cls, definition.name)
-        if method is not None and (method.module, method.index) == (module.name, index):
+        if method is not None and (method.module, method.at) == (module.name, index):
             kind = _classes.kind_of(definition)
             me = (
                 None
@@ -164,7 +167,8 @@ def follow_functions(run: Run, module: Module) -> None:
 
 
 OURS: Final = frozenset(
-    {"ToolDef", "Foreign", "ToolFailed", "refuse", "reply", "fence_untrusted", "handler", "for_program", "OwnReply",
+    {"ToolDef", "Foreign", "ToolFailed", "refuse", "reply", "fence_untrusted", "handler", "for_program",
+     "OwnReply",
      "MixedReply"}
 )  # fmt: skip
 
@@ -176,16 +180,20 @@ def linked_names(run: Run, module: Module, names: frozenset[str]) -> frozenset[s
         for ref in sorted_refs(value):
             if isinstance(ref, Func) and ref.module != module.name:
                 other = run.project.module(ref.module)
-                if other is not None and ref.index in of_interest(other, names, frozenset()):
+                if other is not None and ref.at in of_interest(other, names, frozenset()):
                     out.add(name)
     return frozenset(out)
 
 
 def interesting(run: Run, module: Module) -> set[int]:
-    """The functions of a module that are worth following for themselves: they build tools, or a rule looks at them."""
+    """The functions of a module that are worth following for themselves: they build tools, or a rule looks
+    at them.
+    """
     ours = OURS if uses_registry(module) else frozenset[str]()
     makers = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
-    return of_interest(module, ours, makers) | of_interest(module, linked_names(run, module, ours | {"ToolDef"}), frozenset())
+    return of_interest(module, ours, makers) | of_interest(
+        module, linked_names(run, module, ours | {"ToolDef"}), frozenset()
+    )
 
 
 def uses_registry(module: Module) -> bool:
@@ -200,7 +208,7 @@ def uses_registry(module: Module) -> bool:
 
 
 def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str]) -> set[int]:
-    """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""
+    """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""  # noqa: E501
     out: set[int] = set()
     for index, definition in enumerate(module.ir.defs):
         if mentions(definition, mentioned) or calls(definition, called, nested=definition.parent >= 0):
@@ -228,7 +236,12 @@ def mentions(definition: Def, names: frozenset[str]) -> bool:
     """Whether a function's text names one of these."""
     if not names:
         return False
-    parts = (definition.body, tuple(p.annotation for p in definition.params), definition.returns, definition.decorators)
+    parts = (
+        definition.body,
+        tuple(p.annotation for p in definition.params),
+        definition.returns,
+        definition.decorators,
+    )
     for node in walk(parts):
         if (node[0] == "n" and node[1] in names) or (node[0] == "a" and node[2] in names):
             return True
@@ -276,7 +289,7 @@ def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Va
         given: dict[str, Value] = {}
         module = run.project.module(ref.module)
         if tool.dispatcher and module is not None:
-            names = [p.name for p in module.ir.defs[ref.index].params if p.kind in ("p", "k")]
+            names = [p.name for p in module.ir.defs[ref.at].params if p.kind in ("p", "k")]
             given = {name: of(_frameworks.ARGUMENTS) for name in names[-1:]}
             run.dispatching = tool.style
         out.append(_exec.call_with_types(run, frame, ref, given, outside=True))
@@ -298,7 +311,7 @@ def definition_of(run: Run, handler: Value) -> tuple[str, int, str] | None:
         if isinstance(ref, Func):
             module = run.project.module(ref.module)
             if module is not None:
-                definition = module.ir.defs[ref.index]
+                definition = module.ir.defs[ref.at]
                 return module.path, definition.ordinal, definition.qualname
         if isinstance(ref, Partial | Wrapped):
             return definition_of(run, ref.func)

@@ -1,11 +1,12 @@
-"""What a call gives: dispatches on what is called; functions of the project are followed, all else is `_outside.py`'s."""
+"""What a call gives: dispatches on what is called; functions of the project are followed, all else is
+`_outside.py`'s."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from tools_check import _classes, _eval, _exec, _frameworks, _models, _outside
+from tools_check import _classes, _eval, _exec, _frameworks, _models, _names, _outside
 from tools_check._ir import GENERATOR, Node, dotted
 from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
@@ -188,8 +189,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
     """What calling one referent gives; None when it cannot be called as far as is known."""
     match ref:
         case Func():
-            value = _exec.invoke(run, frame, ref, args, site)
-            return value
+            return _exec.invoke(run, frame, ref, args, site)
         case Ext():
             return _outside.call(run, frame, ref.qname, args, site)
         case Method():
@@ -209,7 +209,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
         case Obj():
             return call_object(run, frame, ref, args, site)
         case Import():
-            return call(run, frame, _eval.resolve(run, of(ref)), args, site)
+            return call(run, frame, _names.resolve(run, of(ref)), args, site)
         case Super():
             return of(ref)
         case Mod() | Data():
@@ -251,7 +251,7 @@ def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Va
     target = _eval.evaluate(run, frame, node[2] if node[0] == "x" else node)
     args = arguments(run, frame, node[3]) if node[0] == "x" else None
     site = node[1] if node[0] == "x" else _eval.here(frame)
-    if _frameworks.decorated(run, frame, target, value, func):
+    if _frameworks.decorated(run, target, value, func):
         return value
     out: list[Value] = []
     for ref in sorted_refs(target):
@@ -261,14 +261,14 @@ def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Va
                 # A wrapper stands for the function that it wraps wherever a name is asked for.
                 inner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Func)), None)
                 if inner is not None:
-                    run.originals[(func.module, func.index, id(func.env))] = inner
+                    run.originals[(func.module, func.at, id(func.env))] = inner
             if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
                 out.append(of(Wrapped("ctx", value)))
                 continue
             out.append(value)
         elif isinstance(ref, Func):
             out.append(project_decorator(run, frame, ref, args, value, site))
-        elif isinstance(ref, Obj) and ref.kind == "inst" or isinstance(ref, Cls):
+        elif (isinstance(ref, Obj) and ref.kind == "inst") or isinstance(ref, Cls):
             made = call(run, frame, of(ref), args if args is not None else Args((value,)), site)
             wrapped = call(run, frame, made, Args((value,)), site) if args is not None else made
             out.append(wrapped if any(isinstance(r, Func | Obj) for r in wrapped.refs) else value)

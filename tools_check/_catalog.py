@@ -109,7 +109,10 @@ class Catalog:
 
     def any_source(self, prefix: str) -> str | None:
         """Some source below a name: what an unknown member of it may be."""
-        return next((q for q, e in sorted(self.entries.items()) if e.kind == "source" and q.startswith(prefix + ".")), None)
+        return next(
+            (q for q, e in sorted(self.entries.items()) if e.kind == "source" and q.startswith(prefix + ".")),
+            None,
+        )
 
     def ancestors(self, cls: str) -> list[str]:
         """The base classes of a class outside, as far as the catalogue names them."""
@@ -140,7 +143,8 @@ class Catalog:
 
 
 SECTIONS: Final = frozenset(
-    {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean", "types",
+    {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
+     "types",
      "attributes", "effects", "classes", "quiet"}
 )  # fmt: skip
 
@@ -210,7 +214,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         for short in table.get("sources" if kind == "source" else kind, ()):
             qname = full(short)
             catalog.entries[qname] = Entry(
-                kind=kind,  # type: ignore[arg-type]  # one of the three words of the tuple
+                kind=kind,
                 qname=qname,
                 origin=origin,
                 returns=catalog.returns.get(qname),

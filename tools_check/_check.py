@@ -162,9 +162,7 @@ def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
             if any(
                 re.search(pattern, finding.file) and finding.rule in rules
                 for pattern, rules in config.ignores
-            ):
-                silenced += 1
-            elif silences(facts.suppressions.get(finding.file, []), finding):
+            ) or silences(facts.suppressions.get(finding.file, []), finding):
                 silenced += 1
             else:
                 kept.append(finding)
@@ -172,7 +170,7 @@ def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
 
 
 def silences(found: list[Suppression], finding: Finding) -> bool:
-    """Whether a comment silences a finding; it may stand on any line of the call that the finding is about."""
+    """Whether a comment silences a finding; it may stand on any line of the call that the finding is about."""  # noqa: E501
     if finding.rule in ("bad-suppression", "unused-suppression"):
         return False
     hit = False
@@ -189,7 +187,7 @@ def shadow_notes(files: list[SourceFile], analysis: Analysis) -> tuple[str, ...]
         return ()
     shown = next((f.shown for f in files if f.name == "registry"), "registry")
     return (
-        f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",
+        f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",  # noqa: E501
     )
 
 
@@ -237,7 +235,7 @@ def from_kept(kept: dict[str, object]) -> Report:
         rule, severity, file, line, column, message, repair, tool, last_line, identity, trace = item
         steps = tuple(TraceStep(file=a, line=b, text=c, why=d) for a, b, c, d in trace)
         findings.append(
-            Finding(rule=rule, severity=severity, file=file, line=line, column=column, message=message, repair=repair,
+            Finding(rule=rule, severity=severity, file=file, line=line, column=column, message=message, repair=repair,  # noqa: E501
                     tool=tool, last_line=last_line, identity=identity, trace=steps)
         )  # fmt: skip
     return Report(

@@ -28,8 +28,10 @@ from tools_check._values import (
 )  # fmt: skip
 
 MODELS: Final = frozenset(
-    {"pydantic.BaseModel", "pydantic.main.BaseModel", "pydantic.v1.BaseModel", "registry.ToolInput", "pydantic.RootModel",
-     "pydantic_settings.BaseSettings", "pydantic.BaseSettings", "sqlmodel.SQLModel", "langchain_core.pydantic_v1.BaseModel",
+    {"pydantic.BaseModel", "pydantic.main.BaseModel", "pydantic.v1.BaseModel", "registry.ToolInput",
+     "pydantic.RootModel",
+     "pydantic_settings.BaseSettings", "pydantic.BaseSettings", "sqlmodel.SQLModel",
+     "langchain_core.pydantic_v1.BaseModel",
      "mcp.server.fastmcp.utilities.func_metadata.ArgModelBase", "msgspec.Struct"}
 )  # fmt: skip
 RECORDS: Final = frozenset(
@@ -37,14 +39,15 @@ RECORDS: Final = frozenset(
 )
 ENUMS: Final = frozenset({"enum.Enum", "enum.StrEnum", "enum.IntEnum", "enum.Flag", "enum.IntFlag"})
 VALIDATORS: Final = frozenset(
-    {"model_validate", "model_validate_json", "parse_obj", "parse_raw", "from_orm", "model_construct", "validate",
+    {"model_validate", "model_validate_json", "parse_obj", "parse_raw", "from_orm", "model_construct",
+     "validate",
      "model_validate_strings"}
 )  # fmt: skip
 
 
 def definition(run: Run, cls: Cls) -> tuple[Module, int] | None:
     module = run.project.module(cls.module)
-    return (module, cls.index) if module else None
+    return (module, cls.at) if module else None
 
 
 def define(run: Run, frame: Frame, index: int) -> Value:
@@ -204,7 +207,10 @@ def run_factories(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
     module, index = found
     for method in module.methods(index):
         written = module.ir.defs[method]
-        if not written.name.startswith(("from_", "load", "create", "open", "connect")) or kind_of(written) != "class":
+        if (
+            not written.name.startswith(("from_", "load", "create", "open", "connect"))
+            or kind_of(written) != "class"
+        ):
             continue
         value = run.class_env.get(cls, {}).get(written.name)
         func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
@@ -272,7 +278,7 @@ def class_attribute(run: Run, cls: Cls, name: str, *, after: Cls | None = None) 
 
 
 def bind(func: Func, self_value: Value) -> Func:
-    return Func(func.module, func.index, func.env, self_value, func.owner)
+    return Func(func.module, func.at, func.env, self_value, func.owner)
 
 
 def kind_of(definition: Def) -> str:
@@ -375,7 +381,7 @@ def bound(run: Run, frame: Frame, value: Value, me: Value, cls: Cls, site: int) 
             rest.add(ref)
             continue
         found = run.project.module(ref.module)
-        kind = kind_of(found.ir.defs[ref.index]) if found else "method"
+        kind = kind_of(found.ir.defs[ref.at]) if found else "method"
         if kind == "static":
             rest.add(ref)
         elif kind == "class":
@@ -409,8 +415,7 @@ def annotated_field(run: Run, cls: Cls, name: str) -> Value | None:
     """The value of a field that is only annotated."""
     for field_name, annotation, frame in fields(run, cls):
         if field_name == name:
-            value = _types.typed(run, frame, annotation)
-            return value
+            return _types.typed(run, frame, annotation)
     return None
 
 
@@ -456,13 +461,14 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
         obj.elem = join(*args.values())
         if any(n in RECORDS for n in outside):
             obj.fields.update(dict(args.keywords))
-        for name, item in args.keywords:
-            obj.fields[name] = item
+        obj.fields.update(dict(args.keywords))
         return value
     validated_model = is_model(run, cls)
-    given = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(args.keywords)
+    given: dict[str, Value] = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(
+        args.keywords
+    )
     for name, annotation, owner_frame in declared:
-        item = given.pop(name, None)
+        item: Value | None = given.pop(name, None)
         if item is None and (args.star is not None or args.dstar is not None):
             spread = join(args.star or EMPTY, args.dstar or EMPTY)
             item = _call.lookup_key(spread, name)
@@ -474,9 +480,9 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
         obj.fields[name] = item
     if validated_model:
         run_validators(run, frame, cls, obj)
-    for name, item in given.items():  # extras and aliases
-        obj.elem = join(obj.elem, item)
-        obj.fields.setdefault(name, item)
+    for name, extra in given.items():  # fields that are not declared, and aliases
+        obj.elem = join(obj.elem, extra)
+        obj.fields.setdefault(name, extra)
     for hook in ("__post_init__", "model_post_init"):
         after = find_method(run, cls, hook)
         if after is not None:
@@ -487,7 +493,9 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
 
 
 def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: int = 0) -> Value:
-    """What pydantic makes of foreign data for a field: numbers, enums and literals are ours, the rest stays foreign."""
+    """What pydantic makes of foreign data for a field: numbers, enums and literals are ours, the rest stays
+    foreign.
+    """
     if not labels or depth > 4:
         return labelled(labels, DATA)
     if annotation[0] == "k" and isinstance(annotation[1], str):
@@ -526,9 +534,12 @@ def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: i
 
 
 SAFE_TYPES: Final = frozenset(
-    {"builtins.int", "builtins.float", "builtins.bool", "builtins.complex", "datetime.datetime", "datetime.date",
-     "datetime.time", "datetime.timedelta", "decimal.Decimal", "uuid.UUID", "pydantic.StrictInt", "pydantic.StrictBool",
-     "pydantic.PositiveInt", "pydantic.NonNegativeInt", "pydantic.StrictFloat", "pydantic.UUID4", "pydantic.AwareDatetime",
+    {"builtins.int", "builtins.float", "builtins.bool", "builtins.complex", "datetime.datetime",
+     "datetime.date",
+     "datetime.time", "datetime.timedelta", "decimal.Decimal", "uuid.UUID", "pydantic.StrictInt",
+     "pydantic.StrictBool",
+     "pydantic.PositiveInt", "pydantic.NonNegativeInt", "pydantic.StrictFloat", "pydantic.UUID4",
+     "pydantic.AwareDatetime",
      "ipaddress.IPv4Address", "ipaddress.IPv6Address"}
 )  # fmt: skip
 
@@ -568,7 +579,7 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
     for ref in sorted_refs(found):
         if isinstance(ref, Func) and ref.self_value is None:
             module = run.project.module(ref.module)
-            out.add(bind(ref, of(cls)) if module and kind_of(module.ir.defs[ref.index]) == "class" else ref)
+            out.add(bind(ref, of(cls)) if module and kind_of(module.ir.defs[ref.at]) == "class" else ref)
         else:
             out.add(ref)
     return Value(found.labels, frozenset(out), found.consts, exact=found.exact)

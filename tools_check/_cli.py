@@ -1,4 +1,5 @@
-"""The command line: reads options, runs a command, prints in a format; every mistake of use is one sentence and exit 2."""
+"""The command line: reads options, runs a command, prints in a format; every mistake of use is one sentence
+and exit 2."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import click
 
@@ -246,7 +247,7 @@ class Progress:
         self.shown = 0.0
         self.status: Any = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -268,7 +269,9 @@ class Progress:
 
 
 def run() -> None:
-    """The whole program in a thread with room for deep code: parsers and the analysis follow what they are given."""
+    """The whole program in a thread with room for deep code: parsers and the analysis follow what they are
+    given.
+    """
     sys.setrecursionlimit(RECURSION)
     threading.stack_size(STACK)
     code: list[int] = []

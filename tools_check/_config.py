@@ -1,4 +1,4 @@
-"""The settings `[tool.tools_check]` of a pyproject.toml; a key that is not known is refused, never skipped."""
+"""The settings `[tool.tools_check]` of a pyproject.toml; a key that is not known is refused, never skipped."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, final
 
 KEYS: Final = {
     "exclude": "a list of regular expressions over paths that are not read",
-    "environment": '"own" or "foreign": whether console input, environment variables and configuration are the owner\'s words',
+    "environment": '"own" or "foreign": whether console input, environment variables and configuration are the owner\'s words',  # noqa: E501
     "sources": "tables as in tools_check/sources.toml: libraries and functions of your own",
     "frameworks": "tables as in tools_check/frameworks.toml: how tools of another framework look",
     "baseline": "the file of findings that are known",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _exec
+from tools_check import _call, _classes, _exec, _names, _narrow
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
-from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -35,15 +33,6 @@ from tools_check._values import (
     of,
     sorted_refs,
     with_labels,
-    without_labels,
-)  # fmt: skip
-
-BUILTINS: Final = frozenset(dir(builtins)) | {"reveal_type"}
-OURS: Final = frozenset(
-    {"ToolDef", "ToolInput", "Foreign", "Media", "Reply", "OwnReply", "MixedReply", "reply", "refuse", "ToolFailed",
-     "call_tool", "call_tool_sync", "remaining_s", "fence_untrusted", "unfence_untrusted", "fence_notice",
-     "run_registry_tool", "run_registry_tool_sync", "Registry", "Deployment", "AnyTool", "prompt", "own", "owner",
-     "stranger"}
 )  # fmt: skip
 
 
@@ -69,173 +58,7 @@ def on_const(_run: Run, _frame: Frame, node: Node) -> Value:
 
 
 def on_name(run: Run, frame: Frame, node: Node) -> Value:
-    return lookup(run, frame, node[1])
-
-
-def lookup(run: Run, frame: Frame, name: str) -> Value:
-    """A variable, from the innermost scope outwards."""
-    if name not in frame.globals:
-        env = frame.env
-        while env is not None:
-            found = env.vars.get(name)
-            if found is not None:
-                if any(isinstance(r, Import) for r in found.refs):
-                    found = resolve(run, found)
-                    env.vars[name] = found
-                return found
-            env = env.parent
-    return global_name(run, frame.module, name) or (
-        of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY
-    )
-
-
-def global_name(run: Run, module: Module, name: str) -> Value | None:
-    """A variable of a module, with every function run that may have changed it."""
-    found = module.env.get(name)
-    if found is None:
-        for other in module.stars:
-            found = member(run, other, name)
-            if not found.is_empty() and not all(isinstance(r, Ext) for r in found.refs):
-                return found
-        if module.state == "running":
-            return forward(run, module, name)
-        return None
-    if any(isinstance(r, Import) for r in found.refs):
-        found = resolve(run, found)
-        module.env[name] = found
-    if module.state == "done":
-        run_global_writers(run, module, name)
-        found = module.env[name]
-    return found
-
-
-def forward(run: Run, module: Module, name: str) -> Value | None:
-    """A function or class that is used before its definition was reached (a cycle of imports)."""
-    for statement in module.ir.body:
-        if statement[1] == "def" and module.ir.defs[statement[2]].name == name:
-            return of(Func(module.name, statement[2], None, None, None))
-        if statement[1] == "class" and module.ir.classes[statement[2]].name == name:
-            mark = ("class", module.name, statement[2])
-            if mark in run.active:
-                return of(Cls(module.name, statement[2]))
-            run.active[mark] = []
-            try:
-                return _classes.define(run, Frame(module, None, None), statement[2])
-            finally:
-                del run.active[mark]
-    return None
-
-
-def run_global_writers(run: Run, module: Module, name: str) -> None:
-    """Let every function that writes a module variable do so once for each state of the world."""
-    for index in module.writers(name):
-        mark = ("global", module.name, index)
-        key = (*mark, run.round)
-        if mark in run.active or key in run.written:
-            continue
-        run.written.add(key)
-        run.active[mark] = []
-        try:
-            written = module.ir.defs[index]
-            if written.owner >= 0:
-                cls = Cls(module.name, written.owner)
-                method = _classes.find_method(run, cls, written.name) if cls in run.class_env else None
-                if method is not None:
-                    bound = _classes.bind(method, _classes.typed_instance(run, cls))
-                    _exec.call_with_types(run, Frame(module, None, None), bound)
-            elif written.parent < 0:
-                _exec.call_with_types(
-                    run, Frame(module, None, None), Func(module.name, index, None, None, None)
-                )
-        finally:
-            del run.active[mark]
-
-
-def resolve(run: Run, value: Value) -> Value:
-    """The value with imported names looked up."""
-    parts = [member(run, ref.module, ref.name) for ref in sorted_refs(value) if isinstance(ref, Import)]
-    rest = frozenset(ref for ref in value.refs if not isinstance(ref, Import))
-    return join(Value(value.labels, rest, value.consts, exact=value.exact), *parts)
-
-
-def module_ref(run: Run, name: str) -> Mod | Ext:
-    return Mod(name) if run.project.has(name) and not is_ours(run, name) else Ext(name)
-
-
-def is_ours(run: Run, module: str) -> bool:
-    """Whether a module of that name is this project's registry: it is not among the files, or its parts are."""
-    return module.partition(".")[0] == "registry" and (
-        not run.project.has("registry") or run.project.has_file("registry._tooldef")
-    )
-
-
-def member(run: Run, module_name: str, name: str) -> Value:
-    """What `from module_name import name` gives."""
-    if name in OURS and is_ours(run, module_name):
-        return of(Ext(f"registry.{name}"))
-    module = run.project.module(module_name)
-    if module is None:
-        full = f"{module_name}.{name}"
-        if run.project.has(full) and not is_ours(run, full):
-            return of(Mod(full))
-        return of(Ext(run.catalog.resolve(full)))
-    _exec.run_module(run, module)
-    found = module.env.get(name)
-    if found is not None:
-        mark = ("import", module.name, name)
-        if any(isinstance(r, Import) for r in found.refs):
-            if mark in run.active:
-                return EMPTY
-            run.active[mark] = []
-            try:
-                found = resolve(run, found)
-            finally:
-                del run.active[mark]
-            module.env[name] = found
-            return found
-        return global_name(run, module, name) or found
-    full = f"{module.name}.{name}"
-    if run.project.has(full):
-        return of(Mod(full))
-    for other in module.stars:
-        value = member(run, other, name)
-        if not value.is_empty() and not all(
-            isinstance(r, Ext) and not run.catalog.library(r.qname) for r in value.refs
-        ):
-            return value
-    if module.state == "running":
-        return forward(run, module, name) or of(Import(module_name, name))
-    if "__getattr__" in module.env:
-        target = lazy_table(module, name)
-        if target is not None:
-            other_name = target[0]
-            level = len(other_name) - len(other_name.lstrip("."))
-            absolute = run.project.absolute(module, level, other_name.lstrip(".")) if level else other_name
-            if not run.project.has(absolute) and run.project.has(f"{module.name}.{absolute}"):
-                absolute = f"{module.name}.{absolute}"
-            return member(run, absolute, target[1])
-    if name in ("__name__", "__file__", "__doc__", "__version__", "__path__", "__all__"):
-        return CLEAN
-    return EMPTY
-
-
-def star_import(run: Run, frame: Frame, module_name: str) -> None:
-    """`from module import *`."""
-    module = run.project.module(module_name)
-    if module is None:
-        frame.module.stars.append(module_name)
-        return
-    _exec.run_module(run, module)
-    listed = module.env.get("__all__")
-    names = (
-        {s for o in listed.objects() for v in o.fields.values() for s in v.strings()}
-        if listed
-        else set[str]()
-    )
-    for name, value in list(module.env.items()):
-        if (name in names) if names else not name.startswith("_"):
-            _exec.bind_name(run, frame, name, value)
-    frame.module.stars.append(module_name)
+    return _names.lookup(run, frame, node[1])
 
 
 # -- attributes and items
@@ -256,7 +79,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
             clean = clean or value is CLEAN
             out.append(value)
         elif isinstance(ref, Mod):
-            out.append(member(run, ref.name, name))
+            out.append(_names.member(run, ref.name, name))
         elif isinstance(ref, Ext):
             out.append(external_attribute(run, frame, ref, name, site))
         elif isinstance(ref, Cls):
@@ -270,7 +93,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         elif isinstance(ref, Func):
             out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
         elif isinstance(ref, Import):
-            out.append(attribute(run, frame, resolve(run, of(ref)), name, site))
+            out.append(attribute(run, frame, _names.resolve(run, of(ref)), name, site))
     if clean and all(v is CLEAN for v in out):
         return CLEAN
     if base.labels and not clean:
@@ -321,9 +144,9 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
 def external_attribute(run: Run, frame: Frame, ref: Ext, name: str, site: int) -> Value:
     """An attribute of a module or class outside."""
     full = f"{ref.qname}.{name}"
-    if run.project.has(full) and not is_ours(run, full):
+    if run.project.has(full) and not _names.is_ours(run, full):
         return of(Mod(full))
-    if name in OURS and is_ours(run, ref.qname):
+    if name in _names.OURS and _names.is_ours(run, ref.qname):
         return of(Ext(f"registry.{name}"))
     resolved = run.catalog.resolve(full)
     origin = run.catalog.attributes.get(resolved)
@@ -609,7 +432,7 @@ def on_logic(run: Run, frame: Frame, node: Node) -> Value:
     left = evaluate(run, frame, node[2])
     saved = frame.vars
     frame.vars = dict(saved)
-    narrow(run, frame, node[2], positive=node[1] == "And")
+    _narrow.narrow(run, frame, node[2], positive=node[1] == "And")
     right = evaluate(run, frame, node[3])
     walrus_names = {k: v for k, v in frame.vars.items() if k not in saved}
     frame.vars = saved
@@ -702,7 +525,7 @@ def on_ternary(run: Run, frame: Frame, node: Node) -> Value:
     saved = frame.vars
     for positive, part in ((True, node[1]), (False, node[3])):
         frame.vars = dict(saved)
-        if narrow(run, frame, node[2], positive=positive):
+        if _narrow.narrow(run, frame, node[2], positive=positive):
             out.append(evaluate(run, frame, part))
     frame.vars = saved
     return join(*out)
@@ -722,7 +545,7 @@ def on_comprehension(run: Run, frame: Frame, node: Node) -> Value:
         )
         for condition in conditions:
             evaluate(run, frame, condition)
-            narrow(run, frame, condition, positive=True)
+            _narrow.narrow(run, frame, condition, positive=True)
     obj = run.new(frame, {"l": "list", "s": "set", "d": "dict", "g": "list"}[node[1]])
     obj.exact = False
     obj.elem = evaluate(run, frame, node[2])
@@ -793,95 +616,3 @@ EXPRESSIONS: Final[dict[str, Callable[[Run, Frame, Node], Value]]] = {
     "l": on_sequence, "S": on_sequence, "d": on_dict, "?": on_ternary, "F": on_lambda, "C": on_comprehension,
     ":=": on_walrus, "w": on_await, "y": on_yield, "Y": on_yield_from, "*": on_star,
 }  # fmt: skip
-
-
-# -- what a condition tells
-
-
-def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
-    """Apply what holds when a test is true (or false) to the variables; False when that can never be."""
-    tag = test[0]
-    if tag == "!":
-        return narrow(run, frame, test[1], positive=not positive)
-    if tag == "o":
-        if (test[1] == "And") == positive:
-            return narrow(run, frame, test[2], positive=positive) and narrow(
-                run, frame, test[3], positive=positive
-            )
-        return True
-    if tag == ":=":
-        return True
-    if tag == "cmp" and len(test[1]) == 2:
-        return narrow_comparison(run, frame, test[1][0], test[1][1], test[2][0], positive=positive)
-    if (
-        tag == "x"
-        and positive
-        and test[2] == ("n", "isinstance")
-        and len(test[3]) == 2
-        and test[3][0][2][0] == "n"
-    ):
-        names = [test[3][1][2]] if test[3][1][2][0] != "t" else test[3][1][2][1]
-        if all(n[0] == "n" and n[1] in ("int", "float", "bool") for n in names):
-            put(frame, test[3][0][2], CLEAN)
-        return True
-    if tag == "n" and frame.env is not None and test[1] in frame.env.vars:
-        value = frame.env.vars[test[1]]
-        if value.exact and value.consts and not value.labels and not value.objects():
-            return any(bool(c[1]) == positive for c in value.consts)
-    if tag == "k":
-        return bool(test[1]) == positive
-    return True
-
-
-def put(frame: Frame, node: Node, value: Value) -> None:
-    if node[0] == "n" and frame.env is not None:
-        frame.vars[node[1]] = value
-
-
-def narrow_comparison(run: Run, frame: Frame, left: Node, right: Node, op: str, *, positive: bool) -> bool:
-    if op in ("NotEqual", "NotIn", "IsNot"):
-        op, positive = {"NotEqual": "Equal", "NotIn": "In", "IsNot": "Is"}[op], not positive
-    if op in ("Equal", "Is"):
-        for name, other in ((left, right), (right, left)):
-            if name[0] != "n":
-                continue
-            theirs = evaluate(run, frame, other) if other[0] in ("k", "n", "a") else EMPTY
-            mine = evaluate(run, frame, name)
-            if not decided(mine, theirs, frame, name, positive=positive):
-                return False
-            if (
-                positive
-                and not theirs.labels
-                and (theirs.consts or other[0] == "a")
-                and other != ("k", None)
-                and mine.labels
-            ):
-                put(frame, name, without_labels(theirs) if theirs.consts else CLEAN)
-        return True
-    if op == "In" and positive and left[0] == "n":
-        container = evaluate(run, frame, right)
-        objs = container.objects()
-        if objs and not container.labels and all(o.kind in ("list", "set", "tuple", "dict") for o in objs):
-            listed = iterate(run, frame, container)
-            if not listed.labels and not any(o.elem.labels for o in objs if o.kind != "dict"):
-                put(frame, left, listed if listed.consts else CLEAN)
-    return True
-
-
-def decided(mine: Value, theirs: Value, frame: Frame, name: Node, *, positive: bool) -> bool:
-    """Whether `mine == theirs` can come out that way; only for local names of which every value is known."""
-    if frame.env is None or name[1] not in frame.env.vars:
-        return True
-    if (
-        not (mine.exact and theirs.exact and mine.consts and theirs.consts)
-        or mine.labels
-        or mine.objects()
-        or theirs.objects()
-    ):
-        return True
-    if positive:
-        return bool(mine.consts & theirs.consts)
-    return not (len(mine.consts) == 1 and mine.consts == theirs.consts)
-
-
-__all__ = ["flat", "sorted_refs"]

@@ -1,11 +1,12 @@
-"""Follows statements: modules, function bodies, branches, loops, exceptions; one abstract pass, joins where paths meet."""
+"""Follows statements: modules, function bodies, branches, loops, exceptions; one abstract pass, joins where
+paths meet."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _outside, _types
-from tools_check._ir import GENERATOR, LAMBDA, Def, Node, dotted
+from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
+from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
 from tools_check._run import MAX_DEPTH, Env, Frame, Run
 from tools_check._values import (
@@ -117,9 +118,7 @@ def on_raise(run: Run, frame: Frame, s: Node) -> bool:
         _eval.evaluate(run, frame, s[3])
     kind: Any = None
     for ref in sorted_refs(value):
-        if isinstance(ref, Obj) and ref.kind == "inst":
-            kind = ref.cls
-        elif isinstance(ref, Obj) and ref.kind == "ext":
+        if (isinstance(ref, Obj) and ref.kind == "inst") or (isinstance(ref, Obj) and ref.kind == "ext"):
             kind = ref.cls
         elif isinstance(ref, Cls):
             kind = ref
@@ -145,7 +144,7 @@ def on_if(run: Run, frame: Frame, s: Node) -> bool:
         frame.vars = dict(before)
         frame.token += 1
         frame.path = (*outer, frame.token)
-        possible = _eval.narrow(run, frame, s[2], positive=positive)
+        possible = _narrow.narrow(run, frame, s[2], positive=positive)
         if possible and block(run, frame, body):
             ends.append(frame.vars)
     frame.path = outer
@@ -185,7 +184,7 @@ def on_for(run: Run, frame: Frame, s: Node) -> bool:
 
 def on_while(run: Run, frame: Frame, s: Node) -> bool:
     loop(run, frame, s[3], test=s[2])
-    _eval.narrow(run, frame, s[2], positive=False)
+    _narrow.narrow(run, frame, s[2], positive=False)
     return block(run, frame, s[4])
 
 
@@ -209,7 +208,7 @@ def loop(
             assign(run, frame, target, item)
         if test is not None:
             _eval.evaluate(run, frame, test)
-            _eval.narrow(run, frame, test, positive=True)
+            _narrow.narrow(run, frame, test, positive=True)
         block(run, frame, body)
         frame.vars = join_vars([before, frame.vars])
     frame.path = outer
@@ -284,9 +283,7 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
                     event[1] == name
                     or event[1] is None
                     or (isinstance(event[1], Cls) and name in _classes.mro(run, event[1])[1])
-                ):
-                    picked.append(value)
-                elif isinstance(event[1], str) and not quiet and not event[1].startswith("builtins."):
+                ) or (isinstance(event[1], str) and not quiet and not event[1].startswith("builtins.")):
                     picked.append(value)
         elif isinstance(ref, Cls):
             for event, value in raised.items():
@@ -303,94 +300,6 @@ def caught_value(values: list[Value]) -> Value:
     """The exception object."""
     value = join(*values) if values else EMPTY
     return Value(value.labels, value.refs | {DATA}, frozenset())
-
-
-def on_match(run: Run, frame: Frame, s: Node) -> bool:
-    subject = _eval.evaluate(run, frame, s[2])
-    before = frame.vars
-    outer = frame.path
-    ends: list[dict[str, Value]] = []
-    exhaustive = False
-    for pattern, guard, body in s[3]:
-        frame.vars = dict(before)
-        frame.token += 1
-        frame.path = (*outer, frame.token)
-        seen = match_pattern(run, frame, pattern, subject)
-        if s[2][0] == "n" and seen is not None:
-            frame.vars[s[2][1]] = seen
-        if guard is not None:
-            _eval.evaluate(run, frame, guard)
-            _eval.narrow(run, frame, guard, positive=True)
-        elif pattern[0] == "pas" and pattern[1] is None:
-            exhaustive = True
-        if block(run, frame, body):
-            ends.append(frame.vars)
-    frame.path = outer
-    if not exhaustive:
-        ends.append(before)
-    return meet(frame, before, ends)
-
-
-def match_pattern(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value | None:
-    """Bind what a pattern captures; gives what the subject is known to be where the pattern holds."""
-    tag = pattern[0]
-    if tag == "pv":
-        return _eval.evaluate(run, frame, pattern[1])
-    if tag == "pas":
-        seen = match_pattern(run, frame, pattern[1], subject) if pattern[1] is not None else None
-        if pattern[2]:
-            frame.vars[pattern[2]] = seen if seen is not None else subject
-        return seen
-    if tag == "por":
-        parts = [match_pattern(run, frame, p, subject) for p in pattern[1]]
-        known = [p for p in parts if p is not None]
-        return join(*known) if len(known) == len(parts) and known else None
-    if tag == "pseq":
-        for i, part in enumerate(pattern[1]):
-            if part[0] == "pstar":
-                if part[1]:
-                    obj = run.new(frame, "list")
-                    obj.elem = _eval.iterate(run, frame, subject)
-                    frame.vars[part[1]] = of(obj)
-            else:
-                match_pattern(run, frame, part, _eval.subscript(run, frame, subject, _eval.number(i)))
-        return None
-    if tag == "pmap":
-        for key, part in pattern[1]:
-            match_pattern(
-                run, frame, part, _eval.subscript(run, frame, subject, _eval.evaluate(run, frame, key))
-            )
-        if pattern[2]:
-            frame.vars[pattern[2]] = subject
-        return None
-    if tag == "pcls":
-        return match_class(run, frame, pattern, subject)
-    return None
-
-
-def match_class(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value | None:
-    name = dotted(pattern[1]) or ""
-    if name in ("int", "float", "bool"):
-        for part in pattern[2]:
-            match_pattern(run, frame, part, CLEAN)
-        return CLEAN
-    if name in ("str", "bytes", "dict", "list", "tuple", "set"):
-        for part in pattern[2]:
-            match_pattern(run, frame, part, subject)
-        return None
-    cls = _eval.evaluate(run, frame, pattern[1])
-    owners = [r for r in sorted_refs(cls) if isinstance(r, Cls)]
-    names = [f[0] for owner in owners for f in _classes.fields(run, owner)]
-    if not subject.refs and not subject.labels and owners:
-        subject = join(*(_classes.typed_instance(run, owner) for owner in owners))
-    for i, part in enumerate(pattern[2]):
-        value = (
-            _eval.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
-        )
-        match_pattern(run, frame, part, value)
-    for attribute, part in pattern[3]:
-        match_pattern(run, frame, part, _eval.attribute(run, frame, subject, attribute, 0))
-    return None
 
 
 def on_def(run: Run, frame: Frame, s: Node) -> bool:
@@ -418,7 +327,7 @@ def on_class(run: Run, frame: Frame, s: Node) -> bool:
 def on_import(run: Run, frame: Frame, s: Node) -> bool:
     for name, alias in s[2]:
         shown = alias or name.partition(".")[0]
-        bind_name(run, frame, shown, of(_eval.module_ref(run, name if alias else shown)))
+        bind_name(run, frame, shown, of(_names.module_ref(run, name if alias else shown)))
         if not alias and "." in name:
             run.project.module(name)
     return True
@@ -428,7 +337,7 @@ def on_from(run: Run, frame: Frame, s: Node) -> bool:
     module = run.project.absolute(frame.module, s[2], s[3])
     for name, alias in s[4]:
         if name == "*":
-            _eval.star_import(run, frame, module)
+            _names.star_import(run, frame, module)
         else:
             bind_name(run, frame, alias or name, of(Import(module, name)))
     return True
@@ -446,7 +355,7 @@ def on_nonlocal(_run: Run, frame: Frame, s: Node) -> bool:
 
 def on_assert(run: Run, frame: Frame, s: Node) -> bool:
     _eval.evaluate(run, frame, s[2])
-    _eval.narrow(run, frame, s[2], positive=True)
+    _narrow.narrow(run, frame, s[2], positive=True)
     return True
 
 
@@ -455,9 +364,13 @@ def on_type(run: Run, frame: Frame, s: Node) -> bool:
     return True
 
 
+def _match_statement(run: Run, frame: Frame, s: Node) -> bool:
+    return _match.on_match(run, frame, s)
+
+
 STATEMENTS: Final = {
-    "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,
-    "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": on_match, "def": on_def,
+    "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,  # noqa: E501
+    "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": _match_statement, "def": on_def,  # noqa: E501
     "class": on_class, "imp": on_import, "from": on_from, "global": on_global, "nonlocal": on_nonlocal,
     "assert": on_assert, "type": on_type,
 }  # fmt: skip
@@ -548,7 +461,7 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
     module = run.project.module(func.module)
     if module is None:
         return EMPTY
-    definition = module.ir.defs[func.index]
+    definition = module.ir.defs[func.at]
     if run.catalog.forced and f"{module.name}.{definition.qualname}" in run.catalog.forced:
         return _outside.call(run, frame, f"{module.name}.{definition.qualname}", args, site)
     if run.frameworks is not None:
@@ -578,7 +491,7 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
 def invoke_fresh(
     run: Run, frame: Frame, func: Func, module: Module, definition: Def, args: _call.Args, key: Any
 ) -> tuple[Value, dict[Any, Value], int]:
-    mark = ("call", func.module, func.index, id(func.env))
+    mark = ("call", func.module, func.at, id(func.env))
     nested = run.active.get(mark, [])
     if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.exhausted:
         if nested:
@@ -587,7 +500,7 @@ def invoke_fresh(
             return labelled(args.labels(), DATA), {}, 0
         return EMPTY, {}, 0
     before = run.steps
-    run.visited.add((func.module, func.index))
+    run.visited.add((func.module, func.at))
     inner = Frame(module, definition, Env(func.env))
     inner.owner = func.owner
     inner.self_value = func.self_value
@@ -616,7 +529,9 @@ def invoke_fresh(
 
 
 def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Value:
-    """What a function without a body of its own (a protocol, an abstract method) may give, by its annotation."""
+    """What a function without a body of its own (a protocol, an abstract method) may give, by its
+    annotation.
+    """
     if not is_stub(definition):
         return EMPTY
     value = _types.typed(run, frame, definition.returns)
@@ -636,7 +551,9 @@ def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Valu
 
 
 def load_users(run: Run, owner: Cls) -> None:
-    """Look for what implements a class without bodies: in the modules that import it, and in those that import these."""
+    """Look for what implements a class without bodies: in the modules that import it, and in those that
+    import these.
+    """
     names = [owner.module]
     for _ in range(2):
         names = sorted({user for name in names for user in run.project.users.get(name, ())})[:40]
@@ -681,8 +598,8 @@ def bind_parameters(run: Run, inner: Frame, func: Func, definition: Def, args: _
     for param in definition.params:
         if param.kind == "*":
             obj = Obj("list", None, inner.env, ())
-            for i, value in enumerate(positional):
-                obj.fields[i] = value
+            for i, item in enumerate(positional):
+                obj.fields[i] = item
             obj.elem = _eval.iterate(run, inner, args.star) if args.star else EMPTY
             positional = []
             variables[param.name] = of(obj)
@@ -696,7 +613,7 @@ def bind_parameters(run: Run, inner: Frame, func: Func, definition: Def, args: _
                     obj.fields.update(source.fields)
             variables[param.name] = of(obj)
             continue
-        value = None
+        value: Value | None = None
         if param.kind == "p" and positional:
             value = positional.pop(0)
         elif param.name in keywords:
@@ -732,13 +649,14 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
 def call_with_types(
     run: Run, frame: Frame, func: Func, given: dict[str, Value] | None = None, *, outside: bool = False
 ) -> Value:
-    """Follow a function with arguments of which only the types are known; `outside` when a model gives them, so that
+    """Follow a function with arguments of which only the types are known; `outside` when a model gives
+    them, so that
     one without a type is plain data.
     """
     module = run.project.module(func.module)
     if module is None:
         return EMPTY
-    definition = module.ir.defs[func.index]
+    definition = module.ir.defs[func.at]
     inner = Frame(module, definition, Env(func.env))
     inner.owner = func.owner
     keywords: list[tuple[str, Value]] = []

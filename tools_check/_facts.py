@@ -1,4 +1,5 @@
-"""What rules look at: the analysis, the small forms of the files, and places and texts, read only when asked for."""
+"""What rules look at: the analysis, the small forms of the files, and places and texts, read only when asked
+for."""
 
 from __future__ import annotations
 

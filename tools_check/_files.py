@@ -1,4 +1,5 @@
-"""Which files are read, what a module of theirs is called, and which of them cannot matter; opens files, runs nothing."""
+"""Which files are read, what a module of theirs is called, and which of them cannot matter; opens files,
+runs nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SKIPPED_FOLDERS = frozenset(
-    {"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache", ".ruff_cache",
+    {"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache",
+     ".ruff_cache",
      ".pytest_cache", ".hypothesis", ".tools_check_cache", ".eggs"}
 )  # fmt: skip
 

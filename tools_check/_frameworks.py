@@ -1,4 +1,5 @@
-"""Tools of other frameworks, by the table `frameworks.toml`: nothing is declared there, the verdict alone is shown."""
+"""Tools of other frameworks, by the table `frameworks.toml`: nothing is declared there, the verdict alone is
+shown."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wr
 
 ARGUMENTS: Final = Data("arguments")  # what a dispatcher hands on to the tool that it picks
 KEYS: Final = frozenset(
-    {"decorators", "dispatchers", "makers", "bases", "methods", "listed", "toolkits", "registrars", "factories",
+    {"decorators", "dispatchers", "makers", "bases", "methods", "listed", "toolkits", "registrars",
+     "factories",
      "module_spec", "members"}
 )  # fmt: skip
 
@@ -52,7 +54,11 @@ class Frameworks:
     def short_names(self) -> frozenset[str]:
         """The last names of decorators, dispatchers and makers."""
         groups = (self.decorators, self.dispatchers, self.makers)
-        return frozenset(name.rpartition(".")[2] for group in groups for name in group) - {"Agent", "Team", "Server"}
+        return frozenset(name.rpartition(".")[2] for group in groups for name in group) - {
+            "Agent",
+            "Team",
+            "Server",
+        }
 
 
 def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
@@ -115,14 +121,14 @@ def name_of(run: Run, ref: Any) -> str | None:
         return run.catalog.resolve(ref.name)
     if isinstance(ref, Func):
         module = run.project.module(ref.module)
-        return f"{ref.module}.{module.ir.defs[ref.index].qualname}" if module else None
+        return f"{ref.module}.{module.ir.defs[ref.at].qualname}" if module else None
     if isinstance(ref, Cls):
         module = run.project.module(ref.module)
-        return f"{ref.module}.{module.ir.classes[ref.index].qualname}" if module else None
+        return f"{ref.module}.{module.ir.classes[ref.at].qualname}" if module else None
     return None
 
 
-def decorated(run: Run, frame: Frame, target: Value, value: Value, func: Func) -> bool:
+def decorated(run: Run, target: Value, value: Value, func: Func) -> bool:
     """A definition under a decorator of a framework is a tool."""
     if run.frameworks is None:
         return False
@@ -141,7 +147,7 @@ def decorated(run: Run, frame: Frame, target: Value, value: Value, func: Func) -
     return False
 
 
-def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None:
+def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None:  # noqa: ARG001
     """A call of something that makes tools of functions, or of a decorator as a function."""
     if run.frameworks is None:
         return None
@@ -150,14 +156,14 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
         style, parameters = maker
         for i, parameter in enumerate(parameters):
             value = args.get(i if parameter != "tools" else -1, parameter)
-            for item in functions_in(run, frame, value):
+            for item in functions_in(value):
                 record(run, style, item)
         return None
     style = run.frameworks.decorators.get(name)
     if style is None:
         return None
     first = args.get(0, "fn")
-    functions = functions_in(run, frame, first)
+    functions = functions_in(first)
     for item in functions:
         record(run, style, item)
     return first if functions else of(Method("registrar", style, of(Ext(name))))
@@ -167,18 +173,18 @@ def constructed(run: Run, frame: Frame, qname: str, args: _call.Args, _site: int
     return made_by(run, frame, qname, args)
 
 
-def functions_in(run: Run, frame: Frame, value: Value | None) -> list[Value]:
+def functions_in(value: Value | None) -> list[Value]:
     """The functions that a value is or lists."""
     if value is None:
         return []
     out: list[Value] = []
     for ref in sorted_refs(value):
         if isinstance(ref, Func | Partial | Wrapped):
-            out.append(of(ref))
+            out.append(of(ref))  # noqa: PERF401 - a loop over kinds reads better here
     for obj in value.objects():
         if obj.kind in ("list", "tuple", "set"):
             for child in obj.children():
-                out.extend(functions_in(run, frame, child))
+                out.extend(functions_in(child))
     return out
 
 
@@ -195,10 +201,10 @@ def record(
         module = run.project.module(place.module)
         if module is None:
             continue
-        key = (style, place.module, place.index)
+        key = (style, place.module, place.at)
         if key in run.tools:
             continue
-        definition = module.ir.defs[place.index]
+        definition = module.ir.defs[place.at]
         run.tools[key] = ToolSeen(
             style=style,
             path=module.path,
@@ -214,7 +220,7 @@ def target_of(run: Run, ref: Any) -> Func | None:
     """The function under partials and wrappers."""
     for _ in range(6):
         if isinstance(ref, Func):
-            inner = run.originals.get((ref.module, ref.index, id(ref.env)))
+            inner = run.originals.get((ref.module, ref.at, id(ref.env)))
             if inner is None:
                 return ref
             ref = inner
@@ -225,12 +231,12 @@ def target_of(run: Run, ref: Any) -> Func | None:
     return None
 
 
-def dispatched(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:
+def dispatched(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:  # noqa: ARG001
     """A function that a dispatcher hands the arguments to is a tool of its own."""
     if run.dispatching is None or not any(ARGUMENTS in v.refs for v in args.values()):
         return
     module = run.project.module(func.module)
-    if module is not None and not module.ir.defs[func.index].name.startswith("__"):
+    if module is not None and not module.ir.defs[func.at].name.startswith("__"):
         record(run, run.dispatching, of(func))
 
 
@@ -244,19 +250,19 @@ def toolkit_called(run: Run, frame: Frame, func: Func, args: _call.Args) -> None
     module = run.project.module(func.module)
     if module is None:
         return
-    name = module.ir.defs[func.index].name
+    name = module.ir.defs[func.at].name
     if name == "__init__":
         listed_tools(run, frame, framework, args)
     elif name in framework.registrars:
-        for item in functions_in(run, frame, args.get(0, "function")):
+        for item in functions_in(args.get(0, "function")):
             record(run, framework.style, item)
 
 
-def listed_tools(run: Run, frame: Frame, framework: Framework, args: _call.Args) -> None:
+def listed_tools(run: Run, frame: Frame, framework: Framework, args: _call.Args) -> None:  # noqa: ARG001
     """Every keyword of a toolkit's constructor that ends in `tools`."""
     for keyword, value in args.keywords:
         if keyword.endswith("tools"):
-            for item in functions_in(run, frame, value):
+            for item in functions_in(value):
                 record(run, framework.style, item)
 
 
@@ -274,7 +280,7 @@ def outside_toolkit(run: Run, frame: Frame, me: Value, args: _call.Args, name: s
             if name == "__init__":
                 listed_tools(run, frame, framework, args)
             elif name in framework.registrars:
-                for item in functions_in(run, frame, args.get(0, "function")):
+                for item in functions_in(args.get(0, "function")):
                     record(run, framework.style, item)
 
 

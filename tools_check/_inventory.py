@@ -1,4 +1,5 @@
-"""The command `inventory`: every tool and every other way in of foreign bytes, with what the checker sees of it."""
+"""The command `inventory`: every tool and every other way in of foreign bytes, with what the checker sees of
+it."""
 
 from __future__ import annotations
 

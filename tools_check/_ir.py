@@ -22,8 +22,10 @@ Expressions are tuples whose first item is a tag:
     (":=", name, value)                   walrus
     ("w"|"y"|"Y"|"*", value)              await, yield, yield from, star
 
-Statements are tuples (ordinal, tag, ...); see `_lower.py` for each.  An ordinal is the rank of a statement in the file,
-and a site is `ordinal << 10 | n` for the n-th call of the statement's own expressions: positions are looked up from
+Statements are tuples (ordinal, tag, ...); see `_lower.py` for each.  An ordinal is the rank of a statement
+in the file,
+and a site is `ordinal << 10 | n` for the n-th call of the statement's own expressions: positions are
+looked up from
 these for what is reported, never computed for the rest (`_positions.py`).
 """
 
@@ -112,9 +114,7 @@ def walk(node: object) -> Iterator[Node]:
         item = stack.pop()
         if not isinstance(item, tuple):
             continue
-        if item and isinstance(item[0], str):
-            yield item
-        elif len(item) > 1 and isinstance(item[1], str):
+        if (item and isinstance(item[0], str)) or (len(item) > 1 and isinstance(item[1], str)):
             yield item
         stack.extend(reversed(item))
 

@@ -19,7 +19,7 @@ MUTATORS = frozenset(
 @final
 @dataclass(slots=True, kw_only=True)
 class Module:
-    """One module of the files given: its small form, and its variables once it has been run in the abstract."""
+    """One module of the files given: its small form, and its variables once it has been run in the abstract."""  # noqa: E501
 
     file: SourceFile
     ir: ModuleIR
@@ -165,7 +165,7 @@ class Project:
         return name in self._files
 
     def module(self, name: str) -> Module | None:
-        """The module of that name, parsed on first use; None when it is not among the files or is no Python."""
+        """The module of that name, parsed on first use; None when it is not among the files or is no Python."""  # noqa: E501
         if name in self._modules:
             return self._modules[name]
         source = self._files.get(name)
@@ -199,7 +199,7 @@ def lazy_table(module: Module, name: str) -> tuple[str, str] | None:
     Tables are written `{"Name": "pkg.module"}` or `{"Name": ("pkg.module", "Name")}`.
     """
     for statement in module.ir.body:
-        value = statement[3] if statement[1] in ("=",) else statement[4] if statement[1] == "ann" else None
+        value = statement[3] if statement[1] == "=" else statement[4] if statement[1] == "ann" else None
         if not value or value[0] != "d":
             continue
         for key, item in value[1]:

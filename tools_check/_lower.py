@@ -1,15 +1,16 @@
-"""One pass from libcst's tree to the small form of `_ir.py`; must never ask for libcst's metadata, which costs more
+"""One pass from libcst's tree to the small form of `_ir.py`; must never ask for libcst's metadata, which
+costs more
 than the parse.
 
 Statements, after the ordinal and the tag:
     e expr | = targets value | aug target op value | ann target annotation value | r value | raise exc cause
-    if test body orelse | for target iter body orelse | while test body orelse | with ((item, target), ...) body
+    if test body orelse | for target iter body orelse | while test body orelse | with ((item, target), ...) body  # noqa: E501
     try body ((type, name, body), ...) orelse final | match subject ((pattern, guard, body), ...)
-    def index | class index | imp ((module, asname), ...) | from level module ((name, asname), ...)   name "*" is all
+    def index | class index | imp ((module, asname), ...) | from level module ((name, asname), ...)   name "*" is all  # noqa: E501
     global names | nonlocal names | del targets | assert test message | type name value | lost
 
 Children are visited in the order of the text, so that ordinals agree with those `_positions.py` counts.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -195,13 +196,13 @@ class Lowerer:
             case _:
                 return ("pas", None, None)
 
-    def imported(self, node: cst.Import) -> Node:
+    def imported(self, node: Any) -> Node:
         return (
             "imp",
             tuple((dotted_name(a.name), a.asname.name.value if a.asname else None) for a in node.names),
         )
 
-    def imported_from(self, node: cst.ImportFrom) -> Node:
+    def imported_from(self, node: Any) -> Node:
         module = dotted_name(node.module) if node.module else ""
         level = len(node.relative)
         if isinstance(node.names, cst.ImportStar):
@@ -514,14 +515,14 @@ COMPREHENSIONS: dict[type, str] = {
     cst.GeneratorExp: "g",
 }
 
-_global: Callable[[Lowerer, Any], Node] = lambda _work, node: (
-    "global",
-    tuple(n.name.value for n in node.names),
-)  # noqa: E731
-_nonlocal: Callable[[Lowerer, Any], Node] = lambda _work, node: (
-    "nonlocal",
-    tuple(n.name.value for n in node.names),
-)  # noqa: E731
+
+def on_global(_work: Lowerer, node: cst.Global) -> Node:
+    return ("global", tuple(n.name.value for n in node.names))
+
+
+def on_nonlocal(_work: Lowerer, node: cst.Nonlocal) -> Node:
+    return ("nonlocal", tuple(n.name.value for n in node.names))
+
 
 STATEMENTS: dict[type, Callable[[Lowerer, Any], Node]] = {
     cst.Expr: Lowerer.expression_statement,
@@ -539,8 +540,8 @@ STATEMENTS: dict[type, Callable[[Lowerer, Any], Node]] = {
     cst.Match: Lowerer.match,
     cst.Import: Lowerer.imported,
     cst.ImportFrom: Lowerer.imported_from,
-    cst.Global: _global,
-    cst.Nonlocal: _nonlocal,
+    cst.Global: on_global,
+    cst.Nonlocal: on_nonlocal,
     cst.Del: Lowerer.deleted,
     cst.Assert: Lowerer.asserted,
     cst.TypeAlias: Lowerer.type_alias,

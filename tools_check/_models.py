@@ -27,16 +27,22 @@ from tools_check._values import (
 
 # Methods of str, bytes and numbers that give a number or a truth value.
 SCALAR: Final = frozenset(
-    {"startswith", "endswith", "isdigit", "isalpha", "isalnum", "isnumeric", "isdecimal", "isspace", "isupper", "islower",
-     "isidentifier", "istitle", "isascii", "isprintable", "find", "rfind", "index", "rindex", "count", "__len__",
-     "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file", "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
+    {"startswith", "endswith", "isdigit", "isalpha", "isalnum", "isnumeric", "isdecimal", "isspace",
+     "isupper", "islower",
+     "isidentifier", "istitle", "isascii", "isprintable", "find", "rfind", "index", "rindex", "count",
+     "__len__",
+     "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file",
+     "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
      "isoweekday", "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
 )  # fmt: skip
 # Methods of str that do not fail on what the text says.
 HARMLESS: Final = frozenset(
-    {"strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase", "split", "rsplit",
-     "splitlines", "partition", "rpartition", "replace", "join", "zfill", "ljust", "rjust", "center", "expandtabs",
-     "removeprefix", "removesuffix", "append", "extend", "add", "items", "keys", "values", "get", "copy", "update"}
+    {"strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase",
+     "split", "rsplit",
+     "splitlines", "partition", "rpartition", "replace", "join", "zfill", "ljust", "rjust", "center",
+     "expandtabs",
+     "removeprefix", "removesuffix", "append", "extend", "add", "items", "keys", "values", "get", "copy",
+     "update"}
 )  # fmt: skip
 TAKES_OTHERS: Final = frozenset(
     {
@@ -259,7 +265,7 @@ def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
     out: list[Value] = []
     for cls in sorted_refs(ref.receiver):
         if isinstance(cls, Cls):
-            out.append(_classes.validated_instance(run, frame, cls, labels))
+            out.append(_classes.validated_instance(run, frame, cls, labels))  # noqa: PERF401
     return join(*out)
 
 

@@ -1,4 +1,4 @@
-"""The meaning of hedgerow's own names: ToolDef, Foreign and its exits, reply, refuse, ToolFailed, the fence."""
+"""The meaning of hedgerow's own names: ToolDef, Foreign and its exits, reply, refuse, ToolFailed, the fence."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def tool(run: Run, frame: Frame, args: _call.Args, site: int, base: Obj | None) 
             if not value.is_empty():
                 fields.setdefault(name, value)
     obj = run.new(frame, "tool")
-    obj.fields = {k: v for k, v in fields.items() if isinstance(k, str)}
+    obj.fields = fields
     handler = fields.get("handler", EMPTY)
     key = (frame.module.path, site, handler.digest(1), fields.get("untrusted_output", EMPTY).digest(1))
     have = run.tools.get(key)

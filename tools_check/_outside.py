@@ -1,4 +1,5 @@
-"""What calling a function outside the files gives: Python's own first, then by the catalogue; unknown ones pass on what
+"""What calling a function outside the files gives: Python's own first, then by the catalogue; unknown ones
+pass on what
 they are given and leave a mark."""
 
 from __future__ import annotations
@@ -6,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _models, _ours, _shapes
+from tools_check import _call, _classes, _eval, _frameworks, _models, _names, _ours, _shapes
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -29,6 +30,7 @@ from tools_check._values import (
     labelled,
     of,
     sorted_refs,
+    with_labels,
     without_labels,
 )  # fmt: skip
 
@@ -75,7 +77,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
             obj.fields["[package]"] = CLEAN
         origin = run.catalog.foreign_type(entry.returns or qname)
         if origin is not None:
-            return join(_eval.with_labels(of(obj), run.source(frame, site, qname, origin)), *result)
+            return join(with_labels(of(obj), run.source(frame, site, qname, origin)), *result)
         for name, value in args.keywords:
             if value.objects() or any(isinstance(r, Func) for r in sorted_refs(value)):
                 obj.elem = join(obj.elem, labelled(flat(value)))
@@ -312,7 +314,7 @@ def partial(_run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) 
 
 
 def method_caller(_run: Run, _frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""
+    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""  # noqa: E501
     del name, args
     return of(Ext("operator.getter"))
 
@@ -351,7 +353,7 @@ def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> V
                 isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr"))
                 for r in sorted_refs(value)
             )
-            captured = captured or not (value.refs and drained) and not (value.exact and not value.refs)
+            captured = captured or (not (value.refs and drained) and not (value.exact and not value.refs))
     short = name.rpartition(".")[2]
     if name.startswith("subprocess.Popen") or short.startswith("create_subprocess"):
         cls = "subprocess.Popen" if name.startswith("subprocess") else "asyncio.subprocess.Process"
@@ -436,7 +438,7 @@ def imported(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) ->
     out: list[Value] = []
     for name in sorted(names):
         level = len(name) - len(name.lstrip("."))
-        out.append(of(_eval.module_ref(run, run.project.absolute(frame.module, level, name.lstrip(".")))))
+        out.append(of(_names.module_ref(run, run.project.absolute(frame.module, level, name.lstrip(".")))))
     return join(*out)
 
 
@@ -459,7 +461,7 @@ def adapt(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, 
     for obj in receiver.objects():
         for cls in sorted_refs(obj.fields.get("[type]", EMPTY)):
             if isinstance(cls, Cls):
-                out.append(_classes.validated_instance(run, frame, cls, labels))
+                out.append(_classes.validated_instance(run, frame, cls, labels))  # noqa: PERF401
     return join(*out) if out else labelled(labels, DATA)
 
 
@@ -534,12 +536,14 @@ def queue(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> 
 
 
 FIELDS: Final = (
-    "pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr", "pydantic.v1.Field", "dataclasses.field",
+    "pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr", "pydantic.v1.Field",
+    "dataclasses.field",
     "attr.ib", "attr.attrib", "attrs.field", "attr.field", "msgspec.field", "sqlmodel.Field",
     "langchain_core.pydantic_v1.Field", "pydantic.v1.PrivateAttr",
 )  # fmt: skip
 CLEAN_BUILTINS: Final = (
-    "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable", "id", "any",
+    "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable",
+    "id", "any",
     "all", "hasattr", "complex", "range", "print", "pow", "divmod", "dir", "input",
 )  # fmt: skip
 

@@ -42,7 +42,7 @@ def parse(data: bytes) -> ModuleIR:
         raise Unparsable(f"line {error.raw_line}: {error.message}") from error
     except (RecursionError, MemoryError) as error:
         raise Unparsable("nested too deeply") from error
-    except Exception as error:  # noqa: BLE001 - the parser's own faults on hostile bytes (encodings, surrogates)
+    except Exception as error:
         raise Unparsable(f"{type(error).__name__}: {str(error)[:200]}") from error
 
 

@@ -1,4 +1,5 @@
-"""From a site to a line and a column, for what is reported only; reads with `ast`, which costs an eighth of libcst.
+"""From a site to a line and a column, for what is reported only; reads with `ast`, which costs an eighth
+of libcst.
 
 Must count statements and calls in the order of `_lower.py`; a test compares the two over real modules.
 """
@@ -38,7 +39,8 @@ class Positions:
             calls = own_calls(statement)
             if n < len(calls):
                 call = calls[n]
-                # `a.b(\n).c(...)`: what a reader looks for is the name that is called, at the end of the callee.
+                # `a.b(\n).c(...)`: what a reader looks for is the name that is called, at the end of the
+                # callee.
                 line = call.func.end_lineno or call.lineno
                 return Position(line, (call.col_offset if line == call.lineno else 0) + 1)
         return Position(statement.lineno, statement.col_offset + 1)

@@ -1,4 +1,5 @@
-"""The state of one analysis: the project, the catalogue, what has been seen; the stages work on it and on nothing else."""
+"""The state of one analysis: the project, the catalogue, what has been seen; the stages work on it and on
+nothing else."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Frame:
     """One activation: a function, a class body or a module."""
 
     __slots__ = (
-        "caught", "definition", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal", "owner", "path",
+        "caught", "definition", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal",
+        "owner", "path",
         "recursed", "returns", "self_value", "start", "token", "yields",
     )  # fmt: skip
 
@@ -70,7 +72,7 @@ class Frame:
     def vars(self) -> dict[str, Value]:
         return self.module.env if self.env is None else self.env.vars
 
-    @vars.setter
+    @vars.setter  # noqa: A003
     def vars(self, value: dict[str, Value]) -> None:
         if self.env is None:
             self.module.env = value
@@ -192,7 +194,7 @@ class Run:
         return obj
 
     def write(self, frame: Frame, obj: Obj, key: Any, value: Value) -> None:
-        """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""
+        """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""  # noqa: E501
         here = frame.env if frame.env is not None else frame.module
         Obj.mutations += 1
         if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:
@@ -244,7 +246,7 @@ def differs(old: Value, new: Value) -> bool:
 
 def definition_of(run: Run, func: Func) -> Def | None:
     module = run.project.module(func.module)
-    return module.ir.defs[func.index] if module else None
+    return module.ir.defs[func.at] if module else None
 
 
 __all__ = ["MAX_DEPTH", "Env", "Frame", "Node", "Noted", "Run", "ToolSeen", "definition_of", "differs"]

@@ -1,4 +1,5 @@
-"""What a file's bytes say before it is parsed: which words it mentions, what it imports; decides what need not be parsed."""
+"""What a file's bytes say before it is parsed: which words it mentions, what it imports; decides what need
+not be parsed."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b|\bFore
 
 
 class Scan(NamedTuple):
-    """One file's digest, the words that it mentions (a sum of the constants above), and the modules it imports."""
+    """One file's digest, the words that it mentions (a sum of the constants above), and the modules it
+    imports.
+    """
 
     digest: bytes
     words: int

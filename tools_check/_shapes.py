@@ -1,4 +1,5 @@
-"""Functions elsewhere that call what they are given: which argument is called, with what, and what comes back."""
+"""Functions elsewhere that call what they are given: which argument is called, with what, and what comes
+back."""
 
 from __future__ import annotations
 
@@ -54,9 +55,12 @@ SHAPES: Final[dict[str, Shape]] = {
 TRANSPARENT_CALLS: Final = frozenset(
     {"asyncio.wait_for", "asyncio.shield", "asyncio.run", "asyncio.AbstractEventLoop.run_until_complete",
      "asyncio.timeout", "asyncio.run_coroutine_threadsafe", "asyncio.ensure_future", "asyncio.create_task",
-     "asyncio.AbstractEventLoop.create_task", "asyncio.TaskGroup.create_task", "asyncio.Runner.run", "typing.cast",
-     "copy.copy", "copy.deepcopy", "builtins.iter", "builtins.aiter", "inspect.unwrap", "typing_extensions.cast",
-     "contextlib.nullcontext", "contextlib.closing", "contextlib.aclosing", "typing.assert_type", "nest_asyncio.apply"}
+     "asyncio.AbstractEventLoop.create_task", "asyncio.TaskGroup.create_task", "asyncio.Runner.run",
+     "typing.cast",
+     "copy.copy", "copy.deepcopy", "builtins.iter", "builtins.aiter", "inspect.unwrap",
+     "typing_extensions.cast",
+     "contextlib.nullcontext", "contextlib.closing", "contextlib.aclosing", "typing.assert_type",
+     "nest_asyncio.apply"}
 )  # fmt: skip
 
 TASKS: Final = frozenset(
@@ -64,7 +68,7 @@ TASKS: Final = frozenset(
      "asyncio.AbstractEventLoop.create_task", "asyncio.TaskGroup.create_task"}
 )  # fmt: skip
 
-GATHERS: Final = frozenset({"asyncio.gather", "asyncio.as_completed", "concurrent.futures.as_completed", "asyncio.wait",
+GATHERS: Final = frozenset({"asyncio.gather", "asyncio.as_completed", "concurrent.futures.as_completed", "asyncio.wait",  # noqa: E501
                             "concurrent.futures.wait"})  # fmt: skip
 
 DECORATORS: Final = frozenset(

@@ -1,4 +1,5 @@
-"""Files and their small forms, kept between runs by content; a cache that is broken in any way is worked around, never
+"""Files and their small forms, kept between runs by content; a cache that is broken in any way is worked
+around, never
 trusted and never a crash."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeGuard, final
 
 from tools_check._files import SourceFile
 from tools_check._ir import ModuleIR, unpack
@@ -51,7 +52,7 @@ class Store:
             return default
         try:
             raw = (self.folder / name).read_bytes()
-            value = marshal.loads(raw)  # noqa: S302 - written by us, and checked for its form before it is used
+            value = marshal.loads(raw)  # noqa: S302
         except (OSError, ValueError, EOFError, TypeError, MemoryError):
             return default
         return value if isinstance(value, type(default)) else default
@@ -199,7 +200,9 @@ class Store:
         context = multiprocessing.get_context("spawn")
         try:
             with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context) as pool:
-                for source, (packed, fault) in zip(todo, pool.map(lowered, [str(s.path) for s in todo], chunksize=8), strict=True):
+                for source, (packed, fault) in zip(
+                    todo, pool.map(lowered, [str(s.path) for s in todo], chunksize=8), strict=True
+                ):
                     if fault:
                         self.fault(source, fault)
                         continue
@@ -239,7 +242,7 @@ def state(path: Path) -> Stat | None:
     return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-def valid(known: Any) -> bool:
+def valid(known: Any) -> TypeGuard[tuple[Any, ...]]:
     return (
         isinstance(known, tuple)
         and len(known) == 6

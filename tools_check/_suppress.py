@@ -1,4 +1,5 @@
-"""Comments that silence a finding: `# tools-check: ignore[rule-name] -- reason`; one without rule or reason silences
+"""Comments that silence a finding: `# tools-check: ignore[rule-name] -- reason`; one without rule or
+reason silences
 nothing."""
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def comments(source: str) -> list[tuple[int, int, str]]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT:
-                out.append((token.start[0], token.start[1], token.string))
+                out.append((token.start[0], token.start[1], token.string))  # noqa: PERF401
     except (tokenize.TokenError, SyntaxError, ValueError):
         pass
     return out

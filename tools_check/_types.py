@@ -1,4 +1,5 @@
-"""From an annotation to the value that a parameter or field of that type may be; follows names, guesses nothing."""
+"""From an annotation to the value that a parameter or field of that type may be; follows names, guesses
+nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +11,16 @@ from tools_check._run import Frame, Run
 from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Value, join, of, sorted_refs, with_labels
 
 ELEMENTS: Final = frozenset(
-    {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple", "Collection",
+    {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple",
+     "Collection",
      "AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "deque", "Deque", "MutableSequence"}
 )  # fmt: skip
 MAPPINGS: Final = frozenset(
     {"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "DefaultDict"}
 )
 WRAPPERS: Final = frozenset(
-    {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly",
+    {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired",
+     "ReadOnly",
      "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
 )  # fmt: skip
 SCALARS: Final = frozenset({"int", "float", "bool", "complex", "None", "NoneType"})
@@ -101,7 +104,7 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
     return value
 
 
-def named(run: Run, frame: Frame, target: Value, depth: int) -> Value:
+def named(run: Run, frame: Frame, target: Value, depth: int) -> Value:  # noqa: ARG001
     """An instance of whatever class the annotation names."""
     out: list[Value] = []
     for ref in sorted_refs(target):

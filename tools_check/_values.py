@@ -1,6 +1,8 @@
-"""What the checker knows about a value: who chose its bytes, what may be called on it, which constants it may be.
+"""What the checker knows about a value: who chose its bytes, what may be called on it, which constants it
+may be.
 
-A `Value` is immutable; what it refers to (`Obj`) is a heap cell that calls write to, so that aliases, out-parameters
+A `Value` is immutable; what it refers to (`Obj`) is a heap cell that calls write to, so that aliases,
+out-parameters
 and closures need no rule of their own.  Nothing here evaluates code.
 """
 
@@ -90,7 +92,7 @@ class Cls(NamedTuple):
     """A class of the files given."""
 
     module: str
-    index: int
+    at: int
 
 
 class Data(NamedTuple):
@@ -122,24 +124,22 @@ class Func(NamedTuple):
     """A function of the files given, with what it closes over and the object that it is bound to."""
 
     module: str
-    index: int
+    at: int
     env: Any
     self_value: Value | None
     owner: Cls | None
 
     def key(self) -> tuple[Any, ...]:
         bound = self.self_value.digest(1) if self.self_value else None
-        return ("fn", self.module, self.index, id(self.env), bound)
+        return ("fn", self.module, self.at, id(self.env), bound)
 
     def __hash__(self) -> int:
-        return hash(
-            (self.module, self.index, id(self.env), self.self_value.refs if self.self_value else None)
-        )
+        return hash((self.module, self.at, id(self.env), self.self_value.refs if self.self_value else None))
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Func)
-            and (self.module, self.index) == (other.module, other.index)
+            and (self.module, self.at) == (other.module, other.at)
             and self.env is other.env
             and (self.self_value.refs if self.self_value else None)
             == (other.self_value.refs if other.self_value else None)
@@ -353,7 +353,7 @@ def order(ref: Any) -> tuple[str, str, int]:
     if isinstance(ref, Obj):
         return ("Obj", ref.kind, ref.serial)
     if isinstance(ref, Func):
-        return ("Func", ref.module, ref.index)
+        return ("Func", ref.module, ref.at)
     if isinstance(ref, Method):
         return ("Method", ref.name, 0)
     return (type(ref).__name__, repr(ref[0]) if ref and isinstance(ref[0], str) else "", 0)

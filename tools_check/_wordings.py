@@ -1,6 +1,7 @@
 """Whether a text words a fence of its own: says of other text that it is data, not to be obeyed, or not ours.
 
-Signs are looked for in what the text says, not in a list of sentences: who wrote it (A), that it is data only (B), that
+Signs are looked for in what the text says, not in a list of sentences: who wrote it (A), that it is data
+only (B), that
 it must not be obeyed (C), and which text is meant (D).  One sign alone is ordinary prose.
 """
 
@@ -14,40 +15,40 @@ from typing import Final, NamedTuple
 from tools_check._ir import ModuleIR, Node
 
 PREFILTER: Final = re.compile(
-    rb"untrust|u\s?n\s?t\s?r\s?u\s?s\s?t|not trusted|quarantin|stranger|instruct|i\s?n\s?s\s?t\s?r\s?u\s?c\s?t|as data|data.only|obey|comply|"
-    rb"third.part|external|user.generated|no authority|d\s?a\s?t\s?a\s.{0,12}n\s?o\s?t|injection|act (?:up)?on|heed|directives|unverified|"
-    rb"(?:not|never) (?:written|authored|sent|chosen|produced|said|from|by)\b|\bvoid\b|information only|content only",
+    rb"untrust|u\s?n\s?t\s?r\s?u\s?s\s?t|not trusted|quarantin|stranger|instruct|i\s?n\s?s\s?t\s?r\s?u\s?c\s?t|as data|data.only|obey|comply|"  # noqa: E501
+    rb"third.part|external|user.generated|no authority|d\s?a\s?t\s?a\s.{0,12}n\s?o\s?t|injection|act (?:up)?on|heed|directives|unverified|"  # noqa: E501
+    rb"(?:not|never) (?:written|authored|sent|chosen|produced|said|from|by)\b|\bvoid\b|information only|content only",  # noqa: E501
     re.IGNORECASE,
 )
 
-THING = r"(?:text|content|contents|material|data|words|input|output|message|messages|block|section|document|documents|page|pages|result|results|passage|excerpt|body|quote|payload|snippet|item|items|information|prose)"
+THING = r"(?:text|content|contents|material|data|words|input|output|message|messages|block|section|document|documents|page|pages|result|results|passage|excerpt|body|quote|payload|snippet|item|items|information|prose)"  # noqa: E501
 WHO: Final = re.compile(
-    rf"\buntrusted\b|\bun ?trusted\b|\bnot (?:be )?trust(?:ed|worthy)\b|\bquarantined?\b|\bstrangers?\b|\bunverified (?:source|{THING})|"
-    rf"\b(?:external|outside|foreign|third party|third parties|unknown|other people s|somebody else s) (?:{THING}|source|sources|party|parties|author|authors|people)\b|"
+    rf"\buntrusted\b|\bun ?trusted\b|\bnot (?:be )?trust(?:ed|worthy)\b|\bquarantined?\b|\bstrangers?\b|\bunverified (?:source|{THING})|"  # noqa: E501
+    rf"\b(?:external|outside|foreign|third party|third parties|unknown|other people s|somebody else s) (?:{THING}|source|sources|party|parties|author|authors|people)\b|"  # noqa: E501
     rf"\b(?:user|publicly|externally|machine|model) (?:generated|provided|supplied|submitted) {THING}\b|"
-    r"\b(?:not|never) (?:written|authored|sent|chosen|produced|said|come|came|coming)? ?(?:by|from) (?:the |your |our |my )?(?:user|operator|owner|developer|system|us|me|you|principal|administrator)\b|"
-    r"\b(?:written|authored|supplied|chosen|controlled|sent) by (?:somebody|someone|anybody|anyone|people|others|an? (?:attacker|outsider|adversary|third party))\b"
+    r"\b(?:not|never) (?:written|authored|sent|chosen|produced|said|come|came|coming)? ?(?:by|from) (?:the |your |our |my )?(?:user|operator|owner|developer|system|us|me|you|principal|administrator)\b|"  # noqa: E501
+    r"\b(?:written|authored|supplied|chosen|controlled|sent) by (?:somebody|someone|anybody|anyone|people|others|an? (?:attacker|outsider|adversary|third party))\b"  # noqa: E501
 )
 DATA_ONLY: Final = re.compile(
-    r"\bdata (?:only )?(?:and |but |is |are )?(?:not|never|no|rather than) (?:as |an? |any |to be )?(?:\w+ )?(?:instructions?|commands?|orders?|directives?|requests?|prompts?)\b|"
-    r"\b(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b|\b(?:data|information|content|reference) only\b|"
-    r"\b(?:treat|treated|read|regard|consider|handle|use|view|interpret)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|content|text|reference)\b|"
-    r"\bnot (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?)[^.]{0,20}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"
+    r"\bdata (?:only )?(?:and |but |is |are )?(?:not|never|no|rather than) (?:as |an? |any |to be )?(?:\w+ )?(?:instructions?|commands?|orders?|directives?|requests?|prompts?)\b|"  # noqa: E501
+    r"\b(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b|\b(?:data|information|content|reference) only\b|"  # noqa: E501
+    r"\b(?:treat|treated|read|regard|consider|handle|use|view|interpret)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|content|text|reference)\b|"  # noqa: E501
+    r"\bnot (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?)[^.]{0,20}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"  # noqa: E501
     r"\bnot (?:instructions?|commands?|orders?)\b"
 )
 OBJECT = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?|it|them|this|that|anything|what)"
 OBEY: Final = re.compile(
-    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:follow|following|obey|obeying|obeyed|followed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"
+    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:follow|following|obey|obeying|obeyed|followed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
     r"\b(?:do not|don t|dont|never|must not|should not|cannot) (?:comply|obey)\b|"
-    r"\b(?:ignore|disregard|discard)\b (?:\w+ ){0,3}(?:instructions?|commands?|directives?|requests?|orders?) (?:\w+ ){0,3}?(?:in|inside|within|from|contained|embedded|that|it|found|below|between)\b|"
-    r"\b(?:try|tries|attempts?|trying|attempting|asks?|tells?|wants?) (?:to )?(?:instruct|command|direct|manipulate|order) (?:you|the model|the assistant)\b|"
+    r"\b(?:ignore|disregard|discard)\b (?:\w+ ){0,3}(?:instructions?|commands?|directives?|requests?|orders?) (?:\w+ ){0,3}?(?:in|inside|within|from|contained|embedded|that|it|found|below|between)\b|"  # noqa: E501
+    r"\b(?:try|tries|attempts?|trying|attempting|asks?|tells?|wants?) (?:to )?(?:instruct|command|direct|manipulate|order) (?:you|the model|the assistant)\b|"  # noqa: E501
     r"\bare not (?:your |from )?(?:instructions?|orders?|commands?)\b"
 )
 POINTING: Final = re.compile(
-    rf"\b(?:below|following|follows|above|inside|within|between|enclosed|contained|in the box|delimited|wrapped|quoted)\b|\b(?:this|the|these|retrieved|fetched|tool|tool s|search|web) {THING}\b|^{THING}\b"
+    rf"\b(?:below|following|follows|above|inside|within|between|enclosed|contained|in the box|delimited|wrapped|quoted)\b|\b(?:this|the|these|retrieved|fetched|tool|tool s|search|web) {THING}\b|^{THING}\b"  # noqa: E501
 )
 MARK: Final = re.compile(
-    r"<\s*/?\s*(?:[a-z0-9]+[-_ ])?(?:untrusted|unsafe|quarantined?|unverified|external[-_ ](?:content|data|text|source)|foreign[-_ ](?:content|data|text)|third[-_ ]?party)(?:[-_ ]?\w+)*[^<>]{0,80}>|"
+    r"<\s*/?\s*(?:[a-z0-9]+[-_ ])?(?:untrusted|unsafe|quarantined?|unverified|external[-_ ](?:content|data|text|source)|foreign[-_ ](?:content|data|text)|third[-_ ]?party)(?:[-_ ]?\w+)*[^<>]{0,80}>|"  # noqa: E501
     r"(?:begin|start|end|open|close)(?:ning)?[\W_]+(?:of[\W_]+)?(?:the[\W_]+)?(?:\w+[\W_]+)?(?:untrusted|quarantined?|unverified|external[\W_]+(?:content|data|text|input)|foreign[\W_]+(?:content|data|text)|third[\W_]?party[\W_]+(?:content|data|text))|"
     r"(?:untrusted|quarantined?|unverified|external[\W_]content|external[\W_]data)[\W_]+(?:\w+[\W_]+){0,2}(?:begin|begins|start|starts|end|ends)\b|"
     r"(?:\[\[|<<|\{\{|---|===|###|\*\*\*|~~~)[\W_]*(?:untrusted|quarantined?|unverified)\b",
@@ -55,7 +56,7 @@ MARK: Final = re.compile(
 )
 PEM: Final = re.compile(r"BEGIN (?:[A-Z0-9]+ )*(?:CERTIFICATE|PUBLIC KEY|PRIVATE KEY|PGP|SSH)")
 ATTACK: Final = re.compile(
-    r"\b(?:ignore|disregard|forget) (?:all |any |the |your |my )*(?:previous|prior|above|earlier|preceding|system|initial|original)\b"
+    r"\b(?:ignore|disregard|forget) (?:all |any |the |your |my )*(?:previous|prior|above|earlier|preceding|system|initial|original)\b"  # noqa: E501
 )
 
 
@@ -111,7 +112,9 @@ def passages(text: str) -> Iterator[str]:
 
 
 def texts(module: ModuleIR) -> list[Text]:
-    """Every text that a module builds out of constants; docstrings, comments, dict keys and comparisons are none."""
+    """Every text that a module builds out of constants; docstrings, comments, dict keys and comparisons are
+    none.
+    """
     table = constants(module)
     out: list[Text] = []
     collect_block(module.body, table, out)
@@ -217,7 +220,7 @@ HOLE: Final = "\0"
 
 
 def build(node: Node, table: dict[str, str]) -> tuple[str, bool] | None:
-    """The text that an expression builds, and whether other text is joined to it; None when it builds none."""
+    """The text that an expression builds, and whether other text is joined to it; None when it builds none."""  # noqa: E501
     tag = node[0]
     if tag == "k":
         return (node[1], False) if isinstance(node[1], str) else None

@@ -11,10 +11,10 @@ MAX_STEPS = 4
 
 def render(report: Report) -> str:
     """The workflow commands."""
-    return "".join(line + "\n" for f in report.findings for line in annotations(f))
+    return "".join(line + "\n" for f in report.findings for line in commands(f))
 
 
-def annotations(finding: Finding) -> list[str]:
+def commands(finding: Finding) -> list[str]:
     """The commands of one finding."""
     way = shortened([f"{s.file}:{s.line} {s.why}" for s in finding.trace])
     text = "\n".join([finding.message, *way, f"Write instead: {finding.repair}"])

@@ -4,7 +4,7 @@
 A value that comes out of a call, a setting or a condition can be `False` on the day that matters.
 
 Write `False`, a string, a constant, or a function of the input that gives the origin.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEVERITY = "error"
 def check(facts: Facts) -> Iterator[Finding]:
     """Tools whose declaration is neither a constant nor a function of the input."""
     for judged in facts.analysis.tools:
-        if judged.tool.style != "registry" or judged.tool.entry and not judged.handler_name:
+        if judged.tool.style != "registry" or (judged.tool.entry and not judged.handler_name):
             continue
         value = judged.tool.fields.get("untrusted_output")
         if value is None:
@@ -36,7 +36,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r}: untrusted_output is computed, so nobody can read from the source who chose the bytes.",
+            f"Tool {name!r}: untrusted_output is computed, so nobody can read from the source who chose the bytes.",  # noqa: E501
             "untrusted_output=False, a string, or a function of the input that gives the origin",
             tool=name,
             identity=name,
@@ -46,7 +46,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def is_computed(value: Value) -> bool:
     """Whether a declaration is anything but one constant, strings, or something to call."""
     if any(
-        isinstance(r, Func | Partial | Cls | Method) or isinstance(r, Obj) and r.kind == "inst"
+        isinstance(r, Func | Partial | Cls | Method) or (isinstance(r, Obj) and r.kind == "inst")
         for r in value.refs
     ):
         return False
@@ -74,7 +74,7 @@ REPORTED = (
     Case(
         "keywords from elsewhere",
         tool(
-            "import json\n\nREST = json.load(open('tool.json'))\n\ndef page(request: Page) -> str:\n    return 'own'\n",
+            "import json\n\nREST = json.load(open('tool.json'))\n\ndef page(request: Page) -> str:\n    return 'own'\n",  # noqa: E501
             "**REST",
         ),
     ),
@@ -83,14 +83,14 @@ SILENT = (
     Case(
         "a constant",
         tool(
-            "ORIGIN = 'web page'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "ORIGIN = 'web page'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",  # noqa: E501
             "untrusted_output=ORIGIN",
         ),
     ),
     Case(
         "a function",
         tool(
-            "def origin(request: Page) -> str:\n    return request.url\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "def origin(request: Page) -> str:\n    return request.url\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",  # noqa: E501
             "untrusted_output=origin",
         ),
     ),

@@ -4,7 +4,7 @@ The dispatcher fences what a tool returns, from the tool's declaration, for ever
 A block inside a block tells the reader nothing more, and the dispatcher refuses such an answer (`double_fence`).
 
 Return the bare text, or a `Foreign`, and keep the declaration.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r} declares an origin, so the dispatcher fences its answer, but {judged.handler_name} has "
+            f"Tool {name!r} declares an origin, so the dispatcher fences its answer, but {judged.handler_name} has "  # noqa: E501
             "fenced it by hand already.",
             "return the text without fence_untrusted(...)",
             tool=name,
@@ -44,7 +44,7 @@ REPORTED = (
     Case(
         "fenced by hand under an origin",
         tool(
-            "from registry import fence_untrusted\n\ndef page(request: Page) -> str:\n    return fence_untrusted(httpx.get(request.url).text, origin='web', key=KEY)\n",
+            "from registry import fence_untrusted\n\ndef page(request: Page) -> str:\n    return fence_untrusted(httpx.get(request.url).text, origin='web', key=KEY)\n",  # noqa: E501
             'untrusted_output="web page"',
         ),
     ),
@@ -59,6 +59,6 @@ SILENT = (
     ),
     Case(
         "a seam that is no tool",
-        "from registry import fence_untrusted\n\ndef seam(text: str, key: object) -> str:\n    return fence_untrusted(text, origin='web', key=key)\n",
+        "from registry import fence_untrusted\n\ndef seam(text: str, key: object) -> str:\n    return fence_untrusted(text, origin='web', key=key)\n",  # noqa: E501
     ),
 )

@@ -4,7 +4,7 @@ An origin is shown to the reader at the head of the block: "web page", "issue 7 
 A blank string, or one of punctuation alone, tells nobody where the text came from, and `True` or `None` are no origin.
 
 Write where the bytes come from, in a few words.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r}: untrusted_output is {sorted(repr(c[1]) for c in empty)[0]}, which names no origin.",
-            'untrusted_output="where the bytes come from", or False if the handler returns only this program\'s own words',
+            f"Tool {name!r}: untrusted_output is {min(repr(c[1]) for c in empty)}, which names no origin.",
+            'untrusted_output="where the bytes come from", or False if the handler returns only this program\'s own words',  # noqa: E501
             tool=name,
             identity=name,
         )

@@ -9,7 +9,7 @@ The finding shows the way of the text, from the call that brought it in to the a
 Name the origin instead of `False`: a string, or a function of the input that gives one.
 When only a number or one of your own words is wanted, take that: `len(text)`, `"up" if ok else "down"`,
 `Foreign.measure`, `Foreign.one_of`.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ REPORTED = (
     Case(
         "through a helper",
         tool(
-            "def load(url):\n    return httpx.get(url).text.strip()\n\ndef page(request: Page) -> str:\n    return f'got: {load(request.url)}'\n"
+            "def load(url):\n    return httpx.get(url).text.strip()\n\ndef page(request: Page) -> str:\n    return f'got: {load(request.url)}'\n"  # noqa: E501
         ),
     ),
     Case(
         "the text of the error that the other side wrote",
         tool(
-            "def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except Exception as error:\n        return str(error)\n    return 'done'\n"
+            "def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except Exception as error:\n        return str(error)\n    return 'done'\n"  # noqa: E501
         ),
     ),
     Case(
@@ -71,7 +71,7 @@ REPORTED = (
     Case(
         "a value carried out of a Foreign by a side effect",
         tool(
-            "def page(request: Page) -> str:\n    seen = []\n    Foreign(httpx.get(request.url).text).map(seen.append)\n    return seen[0]\n"
+            "def page(request: Page) -> str:\n    seen = []\n    Foreign(httpx.get(request.url).text).map(seen.append)\n    return seen[0]\n"  # noqa: E501
         ),
     ),
     Case(
@@ -81,7 +81,7 @@ REPORTED = (
     Case(
         "False from a table of settings",
         tool(
-            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\nOWN = {'untrusted_output': False}\n",
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\nOWN = {'untrusted_output': False}\n",  # noqa: E501
             "**OWN",
         ),
     ),
@@ -107,19 +107,19 @@ SILENT = (
     Case(
         "a word of our own table, found by a foreign key",
         tool(
-            "WORDS = {'a': 'first', 'b': 'second'}\n\ndef page(request: Page) -> str:\n    return WORDS.get(httpx.get(request.url).text, 'none')\n"
+            "WORDS = {'a': 'first', 'b': 'second'}\n\ndef page(request: Page) -> str:\n    return WORDS.get(httpx.get(request.url).text, 'none')\n"  # noqa: E501
         ),
     ),
     Case(
         "a comparison with our own word",
         tool(
-            "def page(request: Page) -> str:\n    text = httpx.get(request.url).text\n    if text == 'ready':\n        return text\n    return 'waiting'\n"
+            "def page(request: Page) -> str:\n    text = httpx.get(request.url).text\n    if text == 'ready':\n        return text\n    return 'waiting'\n"  # noqa: E501
         ),
     ),
     Case(
         "a measure of a Foreign",
         tool(
-            "def page(request: Page):\n    return reply(f'{Foreign(httpx.get(request.url).text).measure(len)} characters')\n"
+            "def page(request: Page):\n    return reply(f'{Foreign(httpx.get(request.url).text).measure(len)} characters')\n"  # noqa: E501
         ),
     ),
     Case(
@@ -129,7 +129,7 @@ SILENT = (
     Case(
         "a method that is only called get",
         tool(
-            "class Cache:\n    def get(self, key: str) -> str:\n        return 'own ' + key\n\ncache = Cache()\n\ndef page(request: Page) -> str:\n    return cache.get(request.url)\n"
+            "class Cache:\n    def get(self, key: str) -> str:\n        return 'own ' + key\n\ncache = Cache()\n\ndef page(request: Page) -> str:\n    return cache.get(request.url)\n"  # noqa: E501
         ),
     ),
 )

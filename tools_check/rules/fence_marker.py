@@ -4,7 +4,7 @@ Only the fence writes its marker; a program that spells it can open or close a b
 reads blocks that nobody verified.
 
 Use `fence_untrusted` and `unfence_untrusted`, which know the key.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ REPORTED = (
 SILENT = (
     Case(
         "the fence's own function",
-        'from registry import fence_untrusted\n\ndef seam(text, key):\n    return fence_untrusted(text, origin="web", key=key)\n',
+        'from registry import fence_untrusted\n\ndef seam(text, key):\n    return fence_untrusted(text, origin="web", key=key)\n',  # noqa: E501
     ),
     Case("another word", 'HEAD = "marker"\n'),
 )

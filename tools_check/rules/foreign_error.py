@@ -5,7 +5,7 @@ What the other side wrote - an error body, a database's message, the output of a
 is fenced.
 
 Write `ToolFailed("own words", detail=Foreign(their_text))`.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             noted.path,
             noted.site,
-            "The own words of a ToolFailed hold text that somebody else chose; they are shown outside the fence.",
+            "The own words of a ToolFailed hold text that somebody else chose; they are shown outside the fence.",  # noqa: E501
             'raise ToolFailed("own words", detail=Foreign(their_text))',
             trace=facts.trace(label),
             identity=noted.text,
@@ -42,14 +42,14 @@ REPORTED = (
     Case(
         "the body of an error answer",
         tool(
-            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'the server says {answer.text}')\n    return 'there'\n"
+            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'the server says {answer.text}')\n    return 'there'\n"  # noqa: E501
         ),
         LINES + 4,
     ),
     Case(
         "the text of an exception",
         tool(
-            "def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except httpx.HTTPError as error:\n        raise ToolFailed(str(error))\n    return 'there'\n"
+            "def page(request: Page) -> str:\n    try:\n        httpx.get(request.url)\n    except httpx.HTTPError as error:\n        raise ToolFailed(str(error))\n    return 'there'\n"  # noqa: E501
         ),
     ),
 )
@@ -57,13 +57,13 @@ SILENT = (
     Case(
         "as detail",
         tool(
-            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed('the server refused', detail=Foreign(answer.text))\n    return 'there'\n"
+            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed('the server refused', detail=Foreign(answer.text))\n    return 'there'\n"  # noqa: E501
         ),
     ),
     Case(
         "a status number",
         tool(
-            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'status {answer.status_code}')\n    return 'there'\n"
+            "def page(request: Page) -> str:\n    answer = httpx.get(request.url)\n    if answer.is_error:\n        raise ToolFailed(f'status {answer.status_code}')\n    return 'there'\n"  # noqa: E501
         ),
     ),
 )

@@ -6,7 +6,7 @@ A sentence given to `refuse(...)` is ours too.
 
 Give the text as it is (`Foreign`), and say about it only what cannot carry words: `measure` for a number, `one_of` for
 one of your own words.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             noted.path,
             noted.site,
             f"Text that somebody else chose stands in {where}, outside the fence.",
-            "pass the text as a Foreign part of its own, or only a number or a word of ours about it (measure, one_of)",
+            "pass the text as a Foreign part of its own, or only a number or a word of ours about it (measure, one_of)",  # noqa: E501
             trace=facts.trace(label),
             identity=noted.text,
         )
@@ -48,7 +48,7 @@ REPORTED = (
     Case(
         "a title in the head of the answer",
         tool(
-            "def page(request: Page):\n    text = httpx.get(request.url).text\n    return reply('about ' + text[:20], Foreign(text))\n",
+            "def page(request: Page):\n    text = httpx.get(request.url).text\n    return reply('about ' + text[:20], Foreign(text))\n",  # noqa: E501
             'untrusted_output="web page"',
         ),
         LINES + 3,
@@ -65,14 +65,14 @@ SILENT = (
     Case(
         "a number in the head",
         tool(
-            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'{text.measure(len)} characters', text)\n",
+            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'{text.measure(len)} characters', text)\n",  # noqa: E501
             'untrusted_output="web page"',
         ),
     ),
     Case(
         "an own refusal",
         tool(
-            "def page(request: Page):\n    if httpx.get(request.url).status_code == 404:\n        return refuse('gone', 'It is not there.')\n    return reply('there')\n"
+            "def page(request: Page):\n    if httpx.get(request.url).status_code == 404:\n        return refuse('gone', 'It is not there.')\n    return reply('there')\n"  # noqa: E501
         ),
     ),
 )

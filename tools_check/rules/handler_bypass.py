@@ -5,7 +5,7 @@ fences the answer from the declaration.
 `tool.handler(...)` does none of that, and the bytes it returns are not marked.
 
 Call `run_registry_tool(deployment, name, arguments)`, or `call_tool(name, arguments)` inside another handler.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             noted.path,
             noted.site,
             "A tool's handler is called past the dispatcher: no permission, no deadline, no fence.",
-            "await run_registry_tool(deployment, name, arguments), or call_tool(name, arguments) inside a handler",
+            "await run_registry_tool(deployment, name, arguments), or call_tool(name, arguments) inside a handler",  # noqa: E501
             identity=noted.text,
         )
 
@@ -40,18 +40,18 @@ REPORTED = (
     ),
     Case(
         "the handler of a parameter",
-        "from registry import ToolDef, ToolInput\n\ndef run(tool: ToolDef, request: ToolInput) -> object:\n    return tool.handler(request)\n",
+        "from registry import ToolDef, ToolInput\n\ndef run(tool: ToolDef, request: ToolInput) -> object:\n    return tool.handler(request)\n",  # noqa: E501
         4,
     ),
 )
 SILENT = (
     Case(
         "the dispatcher",
-        "from registry import Deployment, run_registry_tool\n\nasync def run(deployment: Deployment) -> object:\n    return await run_registry_tool(deployment, 'page', {})\n",
+        "from registry import Deployment, run_registry_tool\n\nasync def run(deployment: Deployment) -> object:\n    return await run_registry_tool(deployment, 'page', {})\n",  # noqa: E501
     ),
     Case(
         "another thing with a handler",
-        "class Route:\n    def handler(self) -> str:\n        return 'own'\n\ndef run(route: Route) -> str:\n    return route.handler()\n",
+        "class Route:\n    def handler(self) -> str:\n        return 'own'\n\ndef run(route: Route) -> str:\n    return route.handler()\n",  # noqa: E501
     ),
     Case(
         "the handler is passed on, not called",

@@ -52,7 +52,7 @@ SILENT = (
     Case(
         "from a table",
         tool(
-            "REST = {'untrusted_output': 'web page'}\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
+            "REST = {'untrusted_output': 'web page'}\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",  # noqa: E501
             "**REST",
         ),
     ),

@@ -5,7 +5,7 @@ It is worth a look when the tool only writes, measures or repeats its own argume
 words reads better outside a fence.
 
 Write `untrusted_output=False` if the handler returns only this program's own words.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "info",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r} names an origin, but {judged.handler_name} returns only this program's own words as far as "
+            f"Tool {name!r} names an origin, but {judged.handler_name} returns only this program's own words as far as "  # noqa: E501
             "the checker can see.",
             "untrusted_output=False, if that is so",
             tool=name,
@@ -65,7 +65,7 @@ SILENT = (
     Case(
         "undecided under an origin",
         tool(
-            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",  # noqa: E501
             'untrusted_output="renderer"',
         ),
     ),

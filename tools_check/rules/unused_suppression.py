@@ -3,7 +3,7 @@
 It was right once, or never; left in place it will silence the next finding on that line, which nobody has looked at.
 
 Delete the comment.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                     file=path,
                     line=item.line,
                     column=item.column,
-                    message=f"This comment silences {', '.join(item.rules)}, but there is no such finding on line {item.covers}.",
+                    message=f"This comment silences {', '.join(item.rules)}, but there is no such finding on line {item.covers}.",  # noqa: E501
                     repair="delete the comment",
                     last_line=item.line,
                 )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 
 def main() -> None:
     """Run the command line."""
-    try:
-        import click  # noqa: F401
-        import libcst  # noqa: F401
-        import rich  # noqa: F401
-    except ImportError as error:
-        sys.exit(f"tools-check needs {error.name}: pip install 'hedgerow[check]'")
+    missing = next((name for name in ("click", "libcst", "rich") if find_spec(name) is None), None)
+    if missing is not None:
+        sys.exit(f"tools-check needs {missing}: pip install 'hedgerow[check]'")
     from tools_check._cli import run
 
     run()

@@ -43,19 +43,21 @@ class Library:
 class Catalog:
     """All tables together."""
 
-    libraries: dict[str, Library] = field(default_factory=dict)
-    entries: dict[str, Entry] = field(default_factory=dict)
-    returns: dict[str, str] = field(default_factory=dict)
-    bases: dict[str, str] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
-    clean: set[str] = field(default_factory=set)
-    foreign_types: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, str] = field(default_factory=dict)
+    libraries: dict[str, Library] = field(default_factory=dict[str, Library])
+    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    returns: dict[str, str] = field(default_factory=dict[str, str])
+    bases: dict[str, str] = field(default_factory=dict[str, str])
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
+    clean: set[str] = field(default_factory=set[str])
+    foreign_types: dict[str, str] = field(default_factory=dict[str, str])
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
-    effects: dict[str, str] = field(default_factory=dict)
-    quiet: set[str] = field(default_factory=set)  # sources whose errors quote nothing but our own argument
-    forced: set[str] = field(default_factory=set)  # what the user's own tables say, over everything else
+    effects: dict[str, str] = field(default_factory=dict[str, str])
+    quiet: set[str] = field(
+        default_factory=set[str]
+    )  # sources whose errors quote nothing but our own argument
+    forced: set[str] = field(default_factory=set[str])  # what the user's own tables say, over everything else
 
     def resolve(self, qname: str) -> str:
         """The name under which the catalogue knows it: re-exports and moved classes have one entry."""

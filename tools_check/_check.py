@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 from tools_check import _catalog, _frameworks
 from tools_check._analysis import Analysis, analyse
@@ -217,33 +217,44 @@ def state_digest(store: Store) -> str:
     return work.hexdigest()
 
 
+KEPT: Final = (
+    "rule",
+    "severity",
+    "file",
+    "line",
+    "column",
+    "message",
+    "repair",
+    "tool",
+    "last_line",
+    "identity",
+)
+
+
 def to_kept(report: Report, digest: str) -> dict[str, object]:
     findings = [
-        (f.rule, f.severity, f.file, f.line, f.column, f.message, f.repair, f.tool, f.last_line, f.identity,
-         tuple((t.file, t.line, t.text, t.why) for t in f.trace))
+        (*(getattr(f, name) for name in KEPT), tuple((t.file, t.line, t.text, t.why) for t in f.trace))
         for f in report.findings
-    ]  # fmt: skip
+    ]
     return {
         "digest": digest, "findings": findings, "faults": report.faults, "files": report.files,
         "silenced": report.silenced, "notes": report.notes, "shown": report.shown_files,
     }  # fmt: skip
 
 
-def from_kept(kept: dict[str, object]) -> Report:
+def from_kept(kept: Mapping[str, Any]) -> Report:
+    """The report that was kept; written by `to_kept` under the same digest."""
     findings: list[Finding] = []
-    for item in kept["findings"]:  # type: ignore[attr-defined]  # written by to_kept under the same digest
-        rule, severity, file, line, column, message, repair, tool, last_line, identity, trace = item
+    for item in kept["findings"]:
+        *facts, trace = item
         steps = tuple(TraceStep(file=a, line=b, text=c, why=d) for a, b, c, d in trace)
-        findings.append(
-            Finding(rule=rule, severity=severity, file=file, line=line, column=column, message=message, repair=repair,  # noqa: E501
-                    tool=tool, last_line=last_line, identity=identity, trace=steps)
-        )  # fmt: skip
+        findings.append(Finding(**dict(zip(KEPT, facts, strict=True)), trace=steps))
     return Report(
         findings=tuple(findings),
-        faults=tuple(kept["faults"]),  # type: ignore[arg-type]
-        files=kept["files"],  # type: ignore[arg-type]
+        faults=tuple(kept["faults"]),
+        files=kept["files"],
         parsed=0,
-        silenced=kept["silenced"],  # type: ignore[arg-type]
-        notes=tuple(kept["notes"]),  # type: ignore[arg-type]
-        shown_files=tuple(kept["shown"]),  # type: ignore[arg-type]
+        silenced=kept["silenced"],
+        notes=tuple(kept["notes"]),
+        shown_files=tuple(kept["shown"]),
     )

@@ -77,11 +77,12 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
         raise ConfigError(f"{path}: exclude is {exclude!r}; write a list of regular expressions")
     ignores: list[tuple[str, tuple[str, ...]]] = []
     for pattern, entry in table.get("per-path-ignores", {}).items():
-        if not isinstance(entry, dict) or not entry.get("reason") or not entry.get("rules"):
+        given: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        if not given.get("reason") or not given.get("rules"):
             raise ConfigError(
                 f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`'
             )
-        names: tuple[str, ...] = tuple(entry["rules"])  # pyright: ignore[reportUnknownArgumentType]
+        names: tuple[str, ...] = tuple(given["rules"])
         for name in names:
             if name not in rules:
                 raise ConfigError(f"{path}: per-path-ignores {pattern!r}: there is no rule {name!r}")

@@ -303,7 +303,8 @@ def caught_value(values: list[Value]) -> Value:
 
 
 def on_def(run: Run, frame: Frame, s: Node) -> bool:
-    definition = frame.module.ir.defs[s[2]]
+    index: int = s[2]
+    definition = frame.module.ir.defs[index]
     if definition.owner >= 0 and _classes.kind_of(definition) == "setter":
         return True
     func = Func(frame.module.name, s[2], frame.env, None, frame.owner if definition.owner >= 0 else None)
@@ -320,7 +321,8 @@ def on_def(run: Run, frame: Frame, s: Node) -> bool:
 
 def on_class(run: Run, frame: Frame, s: Node) -> bool:
     value = _classes.define(run, frame, s[2])
-    bind_name(run, frame, frame.module.ir.classes[s[2]].name, value)
+    index: int = s[2]
+    bind_name(run, frame, frame.module.ir.classes[index].name, value)
     return True
 
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 Node = tuple[Any, ...]
 
@@ -107,12 +107,17 @@ def unpack(raw: Node) -> ModuleIR:
     )
 
 
+def is_node(value: object) -> TypeGuard[Node]:
+    """Whether a part of a node is one itself, or a row of them."""
+    return isinstance(value, tuple)
+
+
 def walk(node: object) -> Iterator[Node]:
     """Every tagged tuple below a node, itself first; works on expressions, statements and lists of them."""
     stack: list[object] = [node]
     while stack:
         item = stack.pop()
-        if not isinstance(item, tuple):
+        if not is_node(item):
             continue
         if (item and isinstance(item[0], str)) or (len(item) > 1 and isinstance(item[1], str)):
             yield item

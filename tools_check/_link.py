@@ -23,11 +23,11 @@ class Module:
 
     file: SourceFile
     ir: ModuleIR
-    env: dict[str, Value] = field(default_factory=dict)
+    env: dict[str, Value] = field(default_factory=dict[str, Value])
     state: str = "new"  # new, running, done
-    stars: list[str] = field(default_factory=list)
+    stars: list[str] = field(default_factory=list[str])
     _writers: dict[str, list[int]] | None = None
-    _class_writers: dict[int, dict[str, list[int]]] = field(default_factory=dict)
+    _class_writers: dict[int, dict[str, list[int]]] = field(default_factory=dict[int, dict[str, list[int]]])
     _by_owner: dict[int, list[int]] | None = None
 
     @property
@@ -131,7 +131,7 @@ def collect_fields(target: Node, me: str, out: set[str]) -> None:
 def roots_of(target: Node) -> set[str]:
     """The names at the bottom of a target: `a.b[c]` is `a`."""
     if target[0] in ("t", "l"):
-        return set().union(*(roots_of(item) for item in target[1])) if target[1] else set()
+        return set[str]().union(*(roots_of(item) for item in target[1])) if target[1] else set()
     while target[0] in ("a", "s", "*", "x"):
         target = target[2] if target[0] == "x" else target[1]
     return {target[1]} if target[0] == "n" else set()

@@ -57,7 +57,7 @@ class Lowerer:
         self.names: list[str] = []
         self.owner = -1
         self.parent = -1
-        self.yields = False
+        self.yields: bool = False
 
     # -- statements
 

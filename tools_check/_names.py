@@ -4,6 +4,7 @@ elsewhere may have written to the variables of a module."""
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from typing import Final
 
 from tools_check import _classes, _exec
@@ -55,8 +56,7 @@ def global_name(run: Run, module: Module, name: str) -> Value | None:
     """A variable of a module, with every function run that may have changed it."""
     found = module.env.get(name)
     if found is None:
-        for other in module.stars:
-            found = member(run, other, name)
+        for found in starred(run, module, name):
             if not found.is_empty() and not all(isinstance(r, Ext) for r in found.refs):
                 return found
         if module.state == "running":
@@ -74,9 +74,10 @@ def global_name(run: Run, module: Module, name: str) -> Value | None:
 def forward(run: Run, module: Module, name: str) -> Value | None:
     """A function or class that is used before its definition was reached (a cycle of imports)."""
     for statement in module.ir.body:
-        if statement[1] == "def" and module.ir.defs[statement[2]].name == name:
+        index: int = statement[2] if statement[1] in ("def", "class") else -1
+        if statement[1] == "def" and module.ir.defs[index].name == name:
             return of(Func(module.name, statement[2], None, None, None))
-        if statement[1] == "class" and module.ir.classes[statement[2]].name == name:
+        if statement[1] == "class" and module.ir.classes[index].name == name:
             mark = ("class", module.name, statement[2])
             if mark in run.active:
                 return of(Cls(module.name, statement[2]))
@@ -159,8 +160,7 @@ def member(run: Run, module_name: str, name: str) -> Value:
     full = f"{module.name}.{name}"
     if run.project.has(full):
         return of(Mod(full))
-    for other in module.stars:
-        value = member(run, other, name)
+    for value in starred(run, module, name):
         if not value.is_empty() and not all(
             isinstance(r, Ext) and not run.catalog.library(r.qname) for r in value.refs
         ):
@@ -179,6 +179,19 @@ def member(run: Run, module_name: str, name: str) -> Value:
     if name in ("__name__", "__file__", "__doc__", "__version__", "__path__", "__all__"):
         return CLEAN
     return EMPTY
+
+
+def starred(run: Run, module: Module, name: str) -> Iterator[Value]:
+    """A name in the modules that were imported with a star; modules that import one another end here."""
+    mark = ("star", module.name, name)
+    if mark in run.active:
+        return
+    run.active[mark] = []
+    try:
+        for other in module.stars:
+            yield member(run, other, name)
+    finally:
+        run.active.pop(mark, None)
 
 
 def star_import(run: Run, frame: Frame, module_name: str) -> None:

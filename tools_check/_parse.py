@@ -13,6 +13,10 @@ BRACKETS: Final = re.compile(rb"[()\[\]{}]")
 STEEP: Final = re.compile(
     rb"(?:\bnot\s+|\blambda\b[^:\n]{0,20}:\s*|[-+~]\s*|\bawait\s+|\*\*\s*\w\s*|\belse\s+\w+\s+if\s+\w+\s+){150}"
 )
+# Chains that a native parser takes minutes or its whole stack for: sums and strings of more than 1,500 parts.
+ENDLESS: Final = re.compile(
+    rb"(?:[\w.\"'\])]{1,200}[ \t\\\n]*(?:\+|\||\bor\b|\band\b)[ \t\\\n]*){1500}|(?:(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}')\s{1,20}){1500}"  # noqa: E501
+)
 MAX_BYTES: Final = 8_000_000
 
 
@@ -34,6 +38,8 @@ def parse(data: bytes) -> ModuleIR:
         raise Unparsable(f"larger than {MAX_BYTES // 1_000_000} MB")
     if b"\0" in data:
         raise Unparsable("holds a null byte")
+    if ENDLESS.search(data):
+        raise Unparsable("holds an expression of more than 1,500 parts")
     if is_steep(data):
         refuse_what_python_refuses(data)
     try:

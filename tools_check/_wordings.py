@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tools_check._ir import ModuleIR, Node
+from tools_check._ir import ModuleIR, Node, is_node
 
 PREFILTER: Final = re.compile(
     rb"untrust|u\s?n\s?t\s?r\s?u\s?s\s?t|not trusted|quarantin|stranger|instruct|i\s?n\s?s\s?t\s?r\s?u\s?c\s?t|as data|data.only|obey|comply|"  # noqa: E501
@@ -159,7 +159,7 @@ def collect_block(body: tuple[Node, ...], table: dict[str, str], out: list[Text]
         if tag == "e" and statement[2][0] == "k":
             continue  # a docstring
         for part in statement[2:]:
-            if not isinstance(part, tuple):
+            if not is_node(part):
                 continue
             if part and isinstance(part[0], str):
                 collect(part, ordinal, table, out)
@@ -207,12 +207,12 @@ def collect(node: Node, ordinal: int, table: dict[str, str], out: list[Text]) ->
             collect(value, ordinal, table, out)
         return
     for part in node[1:]:
-        if isinstance(part, tuple) and part:
+        if is_node(part) and part:
             if isinstance(part[0], str):
                 collect(part, ordinal, table, out)
             else:
                 for item in part:
-                    if isinstance(item, tuple) and item and isinstance(item[0], str):
+                    if is_node(item) and item and isinstance(item[0], str):
                         collect(item, ordinal, table, out)
 
 

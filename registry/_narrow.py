@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, Flag
+from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, Final, NoReturn, TypeVar, cast, final
 
@@ -235,7 +235,8 @@ class Walk:
 
     def enum(self, node: Mapping[str, Any], way: tuple[str, ...]) -> None:
         cls = cast("type[Enum]", node["cls"])
-        if issubclass(cls, Flag) or "missing" in node or cls._missing_.__func__ is not Enum._missing_.__func__:  # type: ignore[attr-defined]  # a classmethod has one
+        # A flag has one too: it makes a member of every number.
+        if "missing" in node or cls._missing_.__func__ is not Enum._missing_.__func__:  # type: ignore[attr-defined]  # a classmethod has one
             self.refuse(
                 way, "is an Enum that makes members of its own (a Flag, or one with _missing_). Write a plain one."
             )

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import jsonschema  # type: ignore[import-untyped]  # ships no types
 import pytest
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from registry import (
     Answered,
@@ -328,7 +328,7 @@ def test_an_input_that_is_no_json_is_refused(value: Any) -> None:
 
 def test_a_handler_that_changes_its_arguments_changes_no_value_of_the_pipeline() -> None:
     class Json(ToolInput):
-        value: JsonValue
+        value: Any
 
     def spoil(request: Json) -> str:
         cast("list[object]", request.value).append("spoilt")

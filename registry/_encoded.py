@@ -8,7 +8,6 @@ sent.
 import re
 import string
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -75,22 +74,26 @@ class Rewriting:
         if not offsets or not self.results:
             return list(offsets)
         before = list(accumulate(map(len, self.pieces)))
-        shown = [*self.pieces]
-        shown[1::2] = self.results
-        ends = list(accumulate(map(len, shown)))
+        ends = list(accumulate(map(len, interleaved(self.pieces, self.results))))
         found: list[int] = []
         place = 0
         for offset in offsets:
-            place = bisect_right(ends, offset, place)
-            found.append(
-                before[place] - ends[place] + offset if place % 2 == 0 else self.in_unit(place, before, ends, offset)
-            )
+            while ends[place] <= offset:
+                place += 1
+            if place % 2 == 0:
+                found.append(before[place] - ends[place] + offset)
+                continue
+            characters, taken = self.readings[self.pieces[place]]
+            rest = offset - ends[place - 1] - len(characters)
+            found.append(before[place - 1] + (taken + rest if rest >= 0 else 0))
         return found
 
-    def in_unit(self, place: int, before: Sequence[int], ends: Sequence[int], offset: int) -> int:
-        characters, taken = self.readings[self.pieces[place]]
-        into = offset - ends[place - 1] - len(characters)
-        return before[place - 1] + (taken + into if into >= 0 else 0)
+
+def interleaved(pieces: Sequence[str], results: Sequence[str]) -> list[str]:
+    """The pieces with a result in place of each unit."""
+    shown = [*pieces]
+    shown[1::2] = results
+    return shown
 
 
 @final
@@ -105,10 +108,8 @@ class Layer:
         # Split, look up and join, each of them one call for all units: half the time of a function for each unit.
         pieces = self.units.split(text)
         results = list(map(self.readings.results.__getitem__, pieces[1::2]))
-        shown = [*pieces]
-        shown[1::2] = results
         return Rewriting(
-            after="".join(shown),
+            after="".join(interleaved(pieces, results)),
             may_nest=any(map(may_be_part_of_encoded, set(results))),
             readings=self.readings,
             pieces=pieces,

@@ -41,6 +41,8 @@ class Windows:
 
     def sources(self, offsets: Iterable[int]) -> list[int]:
         """The offsets in the whole text of offsets in `text`."""
+        if len(self.starts) == 1:
+            return [self.starts[0] + offset for offset in offsets]
         found: list[int] = []
         for offset in offsets:
             window = bisect_right(self.places, offset) - 1

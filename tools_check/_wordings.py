@@ -45,8 +45,11 @@ DATA_ONLY: Final = re.compile(
     r"\bnot (?:instructions?|commands?|orders?)\b"
 )
 OBJECT = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?|it|them|this|that|anything|what)"
+ORDERS = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?)"
 OBEY: Final = re.compile(
-    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:follow|following|obey|obeying|obeyed|followed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
+    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be) (?:\w+ ){{0,2}}?(?:follow|following|followed)\b(?= (?:\w+ ){{0,4}}?{ORDERS}\b)|"  # noqa: E501
+    rf"\b{ORDERS} (?:\w+ ){{0,6}}?(?:must not|should not|shall not|never|cannot|are not to|is not to|not to) be (?:followed|obeyed|executed|acted)\b|"  # noqa: E501
+    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:obey|obeying|obeyed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
     r"\b(?:do not|don t|dont|never|must not|should not|cannot) (?:comply|obey)\b|"
     r"\b(?:ignore|disregard|discard)\b (?:\w+ ){0,3}(?:instructions?|commands?|directives?|requests?|orders?) (?:\w+ ){0,3}?(?:in|inside|within|from|contained|embedded|that|it|found|below|between)\b|"  # noqa: E501
     r"\b(?:try|tries|attempts?|trying|attempting|asks?|tells?|wants?) (?:to )?(?:instruct|command|direct|manipulate|order) (?:you|the model|the assistant)\b|"  # noqa: E501

@@ -83,7 +83,7 @@ class Lowerer:
         self.ordinal += 1
         self.calls = 0
         ordinal = self.ordinal
-        kind: type = type(node)
+        kind: Any = node.__class__
         lowered = STATEMENTS.get(kind)
         if lowered is None:  # pass, break, continue
             return
@@ -292,7 +292,7 @@ class Lowerer:
         return None if node is None else self.expr(node)
 
     def expr(self, node: Any) -> Node:
-        kind: type = type(node)
+        kind: Any = node.__class__
         lowered = EXPRESSIONS.get(kind)
         return LOST if lowered is None else lowered(self, node)
 

@@ -77,7 +77,7 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
         raise ConfigError(f"{path}: exclude is {exclude!r}; write a list of regular expressions")
     ignores: list[tuple[str, tuple[str, ...]]] = []
     for pattern, entry in table.get("per-path-ignores", {}).items():
-        given: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        given: dict[str, Any] = dict(entry) if isinstance(entry, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
         if not given.get("reason") or not given.get("rules"):
             raise ConfigError(
                 f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`'

@@ -62,7 +62,7 @@ class Module:
         """The methods of a class, `__init__` aside, that write to a field of `self` or into what it holds."""
         table = self._class_writers.get(index)
         if table is None:
-            table = {}
+            table = dict[str, list[int]]()
             for i in self.methods(index):
                 d = self.ir.defs[i]
                 if d.name != "__init__" and d.params:

@@ -83,7 +83,8 @@ class Lowerer:
         self.ordinal += 1
         self.calls = 0
         ordinal = self.ordinal
-        lowered = STATEMENTS.get(type(node))
+        kind: Any = node.__class__
+        lowered = STATEMENTS.get(kind)
         if lowered is None:  # pass, break, continue
             return
         out.append((ordinal, *lowered(self, node)))
@@ -291,7 +292,8 @@ class Lowerer:
         return None if node is None else self.expr(node)
 
     def expr(self, node: Any) -> Node:
-        lowered = EXPRESSIONS.get(type(node))
+        kind: Any = node.__class__
+        lowered = EXPRESSIONS.get(kind)
         return LOST if lowered is None else lowered(self, node)
 
     def site(self) -> int:

@@ -30,10 +30,10 @@ def markdown_page(rule: Rule) -> str:
     """A rule as a page of the reference."""
     lines = [f"# {rule.name}", "", f"Severity: {rule.severity}.", "", rule.page, "", "## Reported", ""]
     for case in rule.reported:
-        lines += [f"### {case.title}", "", "```python", case.source.rstrip(), "```", ""]
+        lines += [f"### {case.title}", "", "```text", case.source.rstrip(), "```", ""]
     lines += ["## Left alone", ""]
     for case in rule.silent:
-        lines += [f"### {case.title}", "", "```python", case.source.rstrip(), "```", ""]
+        lines += [f"### {case.title}", "", "```text", case.source.rstrip(), "```", ""]
     lines += ["These cases are run by `tools-check cases`.", ""]
     return "\n".join(lines)
 

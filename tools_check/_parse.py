@@ -9,13 +9,27 @@ from typing import Final
 
 from tools_check._ir import ModuleIR
 
-BRACKETS: Final = re.compile(rb"[()\[\]{}]")
-STEEP: Final = re.compile(
-    rb"(?:\bnot\s+|\blambda\b[^:\n]{0,20}:\s*|[-+~]\s*|\bawait\s+|\*\*\s*\w\s*|\belse\s+\w+\s+if\s+\w+\s+){150}"
+NO_BRACKETS: Final = bytes(set(range(256)) - set(b"()[]{}"))
+# Runs that take a native parser's whole stack, or minutes: (how often a sign must occur at all, the signs, the run).  # noqa: E501
+STEEP: Final = (
+    (150, (b"not ",), re.compile(rb"(?:\bnot\s+){150}")),
+    (150, (b"lambda",), re.compile(rb"(?:\blambda\b[^:\n]{0,20}:\s*){150}")),
+    (150, (b"await ",), re.compile(rb"(?:\bawait\s+){150}")),
+    (150, (b"**",), re.compile(rb"(?:\*\*\s*\w\s*){150}")),
+    (150, (b" else ",), re.compile(rb"(?:\belse\s+\w+\s+if\s+\w+\s+){150}")),
+    (150, (b"--", b"- -", b"~~"), re.compile(rb"(?:[-+~][ \t]*){150}")),
 )
-# Chains that a native parser takes minutes or its whole stack for: sums and strings of more than 1,500 parts.
-ENDLESS: Final = re.compile(
-    rb"(?:[\w.\"'\])]{1,200}[ \t\\\n]*(?:\+|\||\bor\b|\band\b)[ \t\\\n]*){1500}|(?:(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}')\s{1,20}){1500}"  # noqa: E501
+ENDLESS: Final = (
+    (
+        1500,
+        (b"+", b"|", b" or ", b" and "),
+        re.compile(rb"(?:[\w.\"'\])]{1,200}\s*(?:\+|\||\bor\b|\band\b)\s*){1500}"),
+    ),
+    (
+        1500,
+        (b"' '", b'" "', b'"\n', b"'\n"),
+        re.compile(rb"(?:(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}')\s{1,20}){1500}"),
+    ),
 )
 MAX_BYTES: Final = 8_000_000
 
@@ -38,7 +52,7 @@ def parse(data: bytes) -> ModuleIR:
         raise Unparsable(f"larger than {MAX_BYTES // 1_000_000} MB")
     if b"\0" in data:
         raise Unparsable("holds a null byte")
-    if ENDLESS.search(data):
+    if runs_on(data, ENDLESS):
         raise Unparsable("holds an expression of more than 1,500 parts")
     if is_steep(data):
         refuse_what_python_refuses(data)
@@ -52,18 +66,25 @@ def parse(data: bytes) -> ModuleIR:
         raise Unparsable(f"{type(error).__name__}: {str(error)[:200]}") from error
 
 
+def runs_on(data: bytes, patterns: tuple[tuple[int, tuple[bytes, ...], re.Pattern[bytes]], ...]) -> bool:
+    """Whether one of the runs is there; the search is made only where its signs are frequent enough."""
+    return any(sum(map(data.count, signs)) >= least and run.search(data) for least, signs, run in patterns)
+
+
 def is_steep(data: bytes) -> bool:
     """Whether nesting may be so deep that a native parser runs out of stack; may say yes too often."""
-    if data.count(b"(") + data.count(b"[") + data.count(b"{") > 150:
-        depth = 0
-        for match in BRACKETS.finditer(data):
-            if match[0] in b"([{":
-                depth += 1
-                if depth > 150:
-                    return True
-            elif depth:
-                depth -= 1
-    return bool(STEEP.search(data))
+    brackets = data.translate(None, NO_BRACKETS)
+    for _ in range(60):  # each round takes the innermost pairs away
+        before = len(brackets)
+        brackets = brackets.replace(b"()", b"").replace(b"[]", b"").replace(b"{}", b"")
+        if len(brackets) == before:
+            break
+    depth = 0
+    for sign in brackets:
+        depth = depth + 1 if sign in b"([{" else max(0, depth - 1)
+        if depth > 90:
+            return True
+    return runs_on(data, STEEP)
 
 
 def refuse_what_python_refuses(data: bytes) -> None:

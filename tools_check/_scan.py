@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from tools_check._files import SourceFile
-from tools_check._wordings import PREFILTER as WORDING
+from tools_check._wordings import hints
 
 REGISTRY: Final = 1
 WORDINGS: Final = 2
@@ -38,7 +38,8 @@ def scan(data: bytes, source: SourceFile, marker: bytes, frameworks: re.Pattern[
     words = 0
     if OURS.search(data):
         words |= REGISTRY
-    if WORDING.search(data) or marker in data.lower():
+    lowered = data.lower()
+    if hints(lowered) or marker in lowered:
         words |= WORDINGS
     if b"tools-check" in data:
         words |= SUPPRESSES

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard, final
 
 from tools_check._files import SourceFile
-from tools_check._ir import ModuleIR, unpack
+from tools_check._ir import ModuleIR, is_node, unpack
 from tools_check._scan import Scan, scan
 
 # Grows with every change of the small form, of the scan, or of what either holds.
@@ -243,12 +243,8 @@ def state(path: Path) -> Stat | None:
 
 
 def valid(known: Any) -> TypeGuard[tuple[Any, ...]]:
-    return (
-        isinstance(known, tuple)
-        and len(known) == 6
-        and isinstance(known[1], bytes)
-        and isinstance(known[3], tuple)
-    )  # pyright: ignore[reportUnknownArgumentType]
+    """Whether an entry of the index has its form."""
+    return is_node(known) and len(known) == 6 and isinstance(known[1], bytes) and is_node(known[3])
 
 
 def entry_name(digest: bytes) -> str:

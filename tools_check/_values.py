@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, final
 
 MAX_LABELS: Final = 8
-MAX_REFS: Final = 24
+MAX_REFS: Final = 48
 MAX_CONSTS: Final = 64
 
 

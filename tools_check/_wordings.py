@@ -14,12 +14,20 @@ from typing import Final, NamedTuple
 
 from tools_check._ir import ModuleIR, Node, is_node
 
-PREFILTER: Final = re.compile(
-    rb"untrust|u\s?n\s?t\s?r\s?u\s?s\s?t|not trusted|quarantin|stranger|instruct|i\s?n\s?s\s?t\s?r\s?u\s?c\s?t|as data|data.only|obey|comply|"  # noqa: E501
-    rb"third.part|external|user.generated|no authority|d\s?a\s?t\s?a\s.{0,12}n\s?o\s?t|injection|act (?:up)?on|heed|directives|unverified|"  # noqa: E501
-    rb"(?:not|never) (?:written|authored|sent|chosen|produced|said|from|by)\b|\bvoid\b|information only|content only",  # noqa: E501
-    re.IGNORECASE,
-)
+# A text that words a fence holds one of these; the look at a file's bytes is for these alone.
+HINTS: Final = (
+    b"untrust", b"u n t r u s t", b"not trust", b"quarantin", b"stranger", b"instruct", b"i n s t r u c t", b"as data",  # noqa: E501
+    b"as a data", b"data only", b"data-only", b"obey", b"comply", b"third part", b"third-part", b"external", b"generated",  # noqa: E501
+    b"authority", b"act on it", b"act upon", b"act on", b"heed", b"directive", b"unverified", b"not written", b"not authored",  # noqa: E501
+    b"not from", b"not sent", b"not said", b"not chosen", b"void", b"information only", b"content only", b"not command",  # noqa: E501
+    b"d a t a", b"outside source", b"somebody else",
+)  # fmt: skip
+
+
+def hints(lowered: bytes) -> bool:
+    """Whether a file in small letters may hold a text that words a fence."""
+    return any(hint in lowered for hint in HINTS)
+
 
 THING = r"(?:text|content|contents|material|data|words|input|output|message|messages|block|section|document|documents|page|pages|result|results|passage|excerpt|body|quote|payload|snippet|item|items|information|prose)"  # noqa: E501
 WHO: Final = re.compile(
@@ -37,8 +45,11 @@ DATA_ONLY: Final = re.compile(
     r"\bnot (?:instructions?|commands?|orders?)\b"
 )
 OBJECT = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?|it|them|this|that|anything|what)"
+ORDERS = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?)"
 OBEY: Final = re.compile(
-    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:follow|following|obey|obeying|obeyed|followed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
+    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be) (?:\w+ ){{0,2}}?(?:follow|following|followed)\b(?= (?:\w+ ){{0,4}}?{ORDERS}\b)|"  # noqa: E501
+    rf"\b{ORDERS} (?:\w+ ){{0,6}}?(?:must not|should not|shall not|never|cannot|are not to|is not to|not to) be (?:followed|obeyed|executed|acted)\b|"  # noqa: E501
+    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:obey|obeying|obeyed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
     r"\b(?:do not|don t|dont|never|must not|should not|cannot) (?:comply|obey)\b|"
     r"\b(?:ignore|disregard|discard)\b (?:\w+ ){0,3}(?:instructions?|commands?|directives?|requests?|orders?) (?:\w+ ){0,3}?(?:in|inside|within|from|contained|embedded|that|it|found|below|between)\b|"  # noqa: E501
     r"\b(?:try|tries|attempts?|trying|attempting|asks?|tells?|wants?) (?:to )?(?:instruct|command|direct|manipulate|order) (?:you|the model|the assistant)\b|"  # noqa: E501

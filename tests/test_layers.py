@@ -43,6 +43,11 @@ ORDER = (
     ("registry.testing.corpus",),
     ("registry.testing._kit",),
     ("registry.testing",),
+    ("registry.surfaces",),
+    ("registry.surfaces._headers", "registry.surfaces._problems", "registry.surfaces._tokens"),
+    ("registry.surfaces._openapi",),
+    ("registry.surfaces.http",),
+    ("registry.surfaces._serve",),
     ("registry.cli",),
     ("connectors",),
 )

@@ -32,17 +32,13 @@ from registry.surfaces._problems import PROBLEMS, json_bytes, problem_body
 from registry.surfaces._tokens import Token, Tokens, digest_of, new_token
 
 try:
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.routing import Route
+    from starlette.routing import Route, Router
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         f"registry.surfaces.http needs {missing.name!r}: pip install 'hedgerow[http]'", name=missing.name
     ) from missing
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["HttpSurface", "Token", "Tokens", "digest_of", "new_token"]
@@ -108,7 +104,7 @@ class HttpSurface:
             (token.id, name): token.caller(self.instances[name]) for token in tokens for name in token.instances
         }
         self.is_draining = False
-        self._app: ASGIApp = starlette(self)
+        self._app: ASGIApp = router(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request: give it an id, log it, and see to it that it gets an answer whatever happens."""
@@ -165,21 +161,39 @@ def check_instances(instances: Mapping[str, Deployment], tokens: Tokens) -> None
         )
 
 
-def starlette(surface: HttpSurface) -> Starlette:
-    app = Starlette(
-        routes=[
-            Route("/v1/instances/{instance}/tools/{tool}", Call(surface), methods=["POST"], name="call"),
-            Route("/v1/instances/{instance}/tools", Tools(surface), methods=["GET"], name="tools"),
-            Route("/v1/instances/{instance}/openapi.json", InstanceDocument(surface), methods=["GET"], name="document"),
-            Route("/openapi.json", Document(), methods=["GET"], name="openapi"),
-            Route("/healthz", Health(), methods=["GET"], name="health"),
-            Route("/readyz", Ready(surface), methods=["GET"], name="ready"),
-        ],
-        exception_handlers={HTTPException: cast("Any", no_route)},
-    )
-    # A redirect would invite a client to repeat a call.
-    app.router.redirect_slashes = False
-    return app
+def router(surface: HttpSurface) -> Router:
+    """Starlette's router alone: its middleware would answer in plain text, and this module answers for everything itself."""
+    routes = {
+        "/v1/instances/{instance}/tools/{tool}": Only(("POST",), Call(surface)),
+        "/v1/instances/{instance}/tools": Only(("GET", "HEAD"), Tools(surface)),
+        "/v1/instances/{instance}/openapi.json": Only(("GET", "HEAD"), InstanceDocument(surface)),
+        "/openapi.json": Only(("GET", "HEAD"), Document()),
+        "/healthz": Only(("GET", "HEAD"), Health()),
+        "/readyz": Only(("GET", "HEAD"), Ready(surface)),
+    }
+    # No redirect from `/tools/`: it would invite a client to repeat a call.
+    return Router([Route(path, app) for path, app in routes.items()], redirect_slashes=False, default=nowhere)
+
+
+async def nowhere(scope: Scope, _: Receive, send: Send) -> None:
+    """Answer for an address that there is not."""
+    await send_problem(send, "not-found", exchange_of(scope))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A route for some methods."""
+
+    methods: tuple[str, ...]
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] in self.methods:
+            await self.app(scope, receive, send)
+            return
+        allow = (b"allow", ", ".join(self.methods).encode("ascii"))
+        await send_problem(send, "method-not-allowed", exchange_of(scope), headers=(allow,))
 
 
 # -- the routes ----------------------------------------------------------------------------------------------------
@@ -295,16 +309,6 @@ class Ready:
             await send_problem(send, "draining", exchange)
             return
         await respond(send, 200, b'{"status":"ok"}', JSON_TYPE)
-
-
-async def no_route(request: Request, error: HTTPException) -> Response:
-    """Answer for an address or a method that there is not, in the same form as everything else."""
-    from starlette.responses import Response
-
-    name = "method-not-allowed" if error.status_code == 405 else "not-found"
-    body = problem_body(name, exchange_of(request.scope).request_id)
-    headers = {key: value for key, value in (error.headers or {}).items() if key.lower() == "allow"}
-    return Response(json_bytes(body), PROBLEMS[name].status, headers, "application/problem+json")
 
 
 # -- the body of a request -----------------------------------------------------------------------------------------

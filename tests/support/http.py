@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
 from typing import Any
 
 import httpx
@@ -42,9 +43,13 @@ class Served:
 
     def call(self, tool: str, arguments: object = None, **headers: str) -> httpx.Response:
         """Call a tool of the instance `main`."""
+        return self.post(tool, json.dumps({} if arguments is None else arguments).encode(), **headers)
+
+    def post(self, tool: str, body: bytes, **headers: str) -> httpx.Response:
+        """Send a body to a tool of the instance `main`."""
         return self.client.post(
             f"/v1/instances/main/tools/{tool}",
-            content=json.dumps({} if arguments is None else arguments),
+            content=body,
             headers={"content-type": "application/json", **self.headers, **headers},
         )
 
@@ -53,7 +58,7 @@ class Served:
         return self.client.get(path, headers={**self.headers, **headers})
 
     @contextmanager
-    def raw(self, sent: bytes) -> Iterator[socket.socket]:
+    def raw(self, sent: bytes) -> Generator[socket.socket]:
         """Send bytes as they are, and give the socket."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S) as connection:
             connection.sendall(sent)
@@ -64,7 +69,7 @@ class Served:
         size = b"transfer-encoding: chunked" if length is None else b"content-length: %d" % length
         return (
             b"POST /v1/instances/main/tools/%s HTTP/1.1\r\nhost: here\r\nauthorization: Bearer %s\r\n"
-            b"content-type: application/json\r\n%s\r\n%s\r\n" % (tool.encode(), TOKEN.encode(), size, more)
+            b"content-type: application/json\r\n%s\r\n\r\n%s" % (tool.encode(), TOKEN.encode(), size, more)
         )
 
 
@@ -74,7 +79,7 @@ def served(
     tokens: tuple[Token, ...] = (),
     max_body_bytes: int = 100_000,
     body_timeout_s: float = WAIT_S,
-) -> Iterator[Served]:
+) -> Generator[Served]:
     """Serve deployments on loopback in a thread: the first as `main`, the others as `other1`, `other2` ..."""
     names = ["main", *(f"other{number}" for number in range(1, len(deployments)))]
     surface = HttpSurface(
@@ -83,12 +88,24 @@ def served(
         max_body_bytes=max_body_bytes,
         body_timeout_s=body_timeout_s,
     )
-    with listening(surface) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=2 * WAIT_S) as client:
+    with listening(surface) as port, new_client(port) as client:
         yield Served(surface=surface, port=port, client=client)
 
 
+def answer_of(connection: socket.socket) -> tuple[int, bytes]:
+    """Read one answer from a socket: its status and its body."""
+    response = HTTPResponse(connection)
+    response.begin()
+    return response.status, response.read()
+
+
+def new_client(port: int) -> httpx.Client:
+    """A client of loopback; it reads neither certificates nor the environment, which takes longer than most tests."""
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=2 * WAIT_S, verify=False, trust_env=False)
+
+
 @contextmanager
-def listening(app: Any) -> Iterator[int]:
+def listening(app: Any) -> Generator[int]:
     """Run uvicorn in a thread over an application; the port it listens on."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(

@@ -6,8 +6,6 @@ a value holds is read as a key of the envelope.
 
 from __future__ import annotations
 
-from typing import cast
-
 from pydantic import JsonValue
 
 from registry._foreign import Foreign, open_foreign, origins_of
@@ -35,4 +33,4 @@ def enveloped(data: JsonValue | Foreign[JsonValue]) -> JsonValue:
 
 def media_of(part: MediaPart) -> Media:
     """Return the bytes of a media part, to be sent between its `opening` and its `closing` and nowhere else."""
-    return cast("Media", open_foreign(part.media)) if isinstance(part.media, Foreign) else part.media
+    return open_foreign(part.media) if isinstance(part.media, Foreign) else part.media

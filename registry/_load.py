@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from registry._foreign import class_name
 from registry._registry import Registry

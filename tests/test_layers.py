@@ -45,9 +45,11 @@ ORDER = (
     ("registry.testing",),
     ("registry.surfaces",),
     ("registry.surfaces._headers", "registry.surfaces._problems", "registry.surfaces._tokens"),
+    ("registry._settings",),
     ("registry.surfaces._openapi",),
     ("registry.surfaces.http",),
     ("registry.surfaces._serve",),
+    ("registry._cli_http",),
     ("registry.cli",),
     ("connectors",),
 )

@@ -15,10 +15,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import final
 
-import uvicorn
-
 from registry._admission import Admission
 from registry.surfaces.http import HttpSurface
+
+try:
+    import uvicorn
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"hedgerow serve needs {missing.name!r}: pip install 'hedgerow[http]'", name=missing.name
+    ) from missing
 
 __all__ = ["serve"]
 

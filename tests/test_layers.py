@@ -44,6 +44,8 @@ ORDER = (
     ("registry.testing._kit",),
     ("registry.testing",),
     ("registry.surfaces",),
+    ("registry.surfaces._chat_schema",),
+    ("registry.surfaces.chat",),
     ("registry.surfaces._headers", "registry.surfaces._problems", "registry.surfaces._tokens"),
     ("registry._settings",),
     ("registry.surfaces._openapi",),

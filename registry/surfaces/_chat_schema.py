@@ -95,7 +95,8 @@ def strict_object(found: Schema) -> Schema:
 
 
 def nullable(part: Schema) -> Schema:
-    if takes_null(part, lambda _: {}):
+    # A reference to something that takes null is given a null more, which changes nothing.
+    if takes_null(part, lambda _: {"type": "object"}):
         return part
     description = {"description": part.pop("description")} if "description" in part else {}
     return {**description, "anyOf": [*(part["anyOf"] if part.keys() == {"anyOf"} else [part]), NULL]}
@@ -115,7 +116,7 @@ def takes_null(schema: object, resolve: Callable[[str], object]) -> bool:
     return any(takes_null(branch, resolve) for branch in (*found.get("anyOf", ()), *found.get("oneOf", ())))
 
 
-def without_filler(arguments: object, schema: Schema) -> object:
+def without_filler(arguments: Any, schema: Schema) -> Any:
     """Return arguments without the nulls that strict mode forces on fields that may be left out and are no null.
 
     A null that the field takes is a value, and stays.
@@ -125,7 +126,7 @@ def without_filler(arguments: object, schema: Schema) -> object:
     def resolve(reference: str) -> object:
         return defined.get(reference.removeprefix("#/$defs/"), {})
 
-    def walk(value: object, part: object, depth: int) -> object:
+    def walk(value: Any, part: object, depth: int) -> Any:  # pyright: ignore[reportUnknownParameterType]
         if depth > MOST_DEPTH or not isinstance(part, dict):
             return value
         found = cast("Schema", part)

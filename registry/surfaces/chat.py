@@ -203,7 +203,7 @@ def gemini_call(part: Mapping[str, Any]) -> Asked | None:
     inside = cast("Mapping[str, Any]", call)
     its_id = text_at(inside, "id") if inside.get("id") is not None else ""
     # Left out where there are none.
-    arguments = {} if inside.get("args") is None else inside["args"]
+    arguments: Any = {} if inside.get("args") is None else inside["args"]
     return Asked(id=its_id, name=text_at(inside, "name"), arguments=arguments, is_text=False)
 
 
@@ -245,8 +245,7 @@ def anthropic_media(mime: str, base64: str) -> Body | None:
 
 def openai_chat_result(call: Asked, outcome: Outcome) -> Body:
     # A message of a tool holds text alone.
-    parts = parts_of(outcome, anthropic_text, lambda mime, base64: None)  # noqa: ARG005
-    return {"role": "tool", "tool_call_id": call.id, "content": outcome.text if parts is None else parts}
+    return {"role": "tool", "tool_call_id": call.id, "content": outcome.text}
 
 
 def openai_responses_result(call: Asked, outcome: Outcome) -> Body:
@@ -266,11 +265,8 @@ def responses_media(mime: str, base64: str) -> Body | None:
 
 
 def gemini_result(call: Asked, outcome: Outcome) -> Body:
-    said = outcome.text
-    if isinstance(outcome, Answered) and outcome.media:
-        said = "\n".join([said, *(left_out(len(media_of(part).content)) for part in outcome.media)])
     # The two keys are the provider's own for what a function gave and for what went wrong.
-    response: Body = {"error" if is_error(outcome) else "output": said}
+    response: Body = {"error" if is_error(outcome) else "output": outcome.text}
     result: Body = {"name": call.name, "response": response}
     return {"functionResponse": {"id": call.id, **result} if call.id else result}
 
@@ -289,25 +285,19 @@ def is_error(outcome: Outcome) -> bool:
 def parts_of(
     outcome: Outcome, text: Callable[[str], Body], media: Callable[[str, str], Body | None]
 ) -> list[Body] | None:
-    """The parts of an answer with media, each between its lines; None when the text is all there is."""
-    if not isinstance(outcome, Answered) or not outcome.media:
-        return None
-    parts = [text(outcome.text)] if outcome.text else []
-    for part in outcome.media:
+    """The parts of an answer with media, each between its lines; None when the text is all that the provider takes.
+
+    The text says of every part that there is one, so a kind that the provider does not take is simply not there.
+    """
+    parts: list[Body] = []
+    for part in outcome.media if isinstance(outcome, Answered) else ():
         found = media_of(part)
         shown_part = media(found.mime, b64encode(found.content).decode("ascii"))
-        if shown_part is None:
-            parts.append(text(left_out(len(found.content))))
-            continue
-        parts += [text(part.opening)] if part.opening else []
-        parts.append(shown_part)
-        parts += [text(part.closing)] if part.closing else []
-    return parts
-
-
-def left_out(size: int) -> str:
-    # Not the kind of media: a stranger may have chosen that word.
-    return f"(A part of {size} bytes that is no text is not shown here.)"
+        if shown_part is not None:
+            lines = [text(line) for line in (part.opening, part.closing) if line]
+            parts += [*lines[:1], shown_part, *lines[1:]]
+    head = [text(outcome.text)] if outcome.text else []
+    return [*head, *parts] if parts else None
 
 
 def one_user_message(results: list[Body]) -> list[Body]:

@@ -226,7 +226,7 @@ async def test_a_call_that_finds_no_place_is_shed(surface: str) -> None:
 
     deployment = deploy(tool(stay), admission=Admission(max_concurrent=1, window_s=0))
     async with SURFACES["in process"](deployment) as own, SURFACES[surface](deployment) as ask:
-        first = asyncio.create_task(own("tool", {}))
+        first = asyncio.ensure_future(own("tool", {}))
         await inside.wait()
         shed = await own("tool", {}), await ask("tool", {})
         leave.set()

@@ -52,6 +52,16 @@ ORDER = (
     ("registry.surfaces.http",),
     ("registry.surfaces._serve",),
     ("registry._cli_http",),
+    ("registry.surfaces._ending", "registry.surfaces._posture", "registry.surfaces._mcp_results"),
+    ("registry.surfaces._mcp_stdio", "registry.surfaces._mcp_http"),
+    ("registry.surfaces.mcp",),
+    ("registry.adapters", "registry.adapters._mapping"),
+    (
+        "registry.adapters.langchain",
+        "registry.adapters.openai_agents",
+        "registry.adapters.opentelemetry",
+        "registry.adapters.pydantic_ai",
+    ),
     ("registry.cli",),
     ("connectors",),
 )

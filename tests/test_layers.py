@@ -137,7 +137,8 @@ def test_the_checker_imports_nothing_of_what_it_reads() -> None:
     wrong = [
         f"{name} imports {other}"
         for name, path in modules("tools_check").items()
-        if name != "tools_check.pytest_plugin"  # lives there for its name, and is no part of the checker (docs/adr/0042)
+        if name
+        != "tools_check.pytest_plugin"  # lives there for its name, and is no part of the checker (docs/adr/0042)
         for other in imported(path)
         if other.partition(".")[0] in ("registry", "connectors")
     ]

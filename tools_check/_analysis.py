@@ -155,13 +155,7 @@ def follow_functions(run: Run, module: Module) -> None:
         method = _classes.find_method(run, cls, definition.name)
         if method is not None and (method.module, method.at) == (module.name, index):
             kind = _classes.kind_of(definition)
-            me = (
-                None
-                if kind == "static"
-                else of(cls)
-                if kind == "class"
-                else _classes.typed_instance(run, cls)
-            )
+            me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
             _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
     run.entry = False
 
@@ -208,7 +202,7 @@ def uses_registry(module: Module) -> bool:
 
 
 def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str]) -> set[int]:
-    """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""  # noqa: E501
+    """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""
     out: set[int] = set()
     for index, definition in enumerate(module.ir.defs):
         if mentions(definition, mentioned) or calls(definition, called, nested=definition.parent >= 0):
@@ -262,10 +256,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
-        o.kind == "fenced"
-        for r in answer.objects()
-        if r.kind == "reply"
-        for o in r.fields.get("own", EMPTY).objects()
+        o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
     )
     if run.exhausted:
         judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
@@ -278,9 +269,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
 def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Value:
     """Call the handler as its framework would."""
     if tool.style == "registry":
-        return _call.call(
-            run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler"
-        )
+        return _call.call(run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler")
     out: list[Value] = []
     for ref in sorted_refs(handler):
         if not isinstance(ref, Func):

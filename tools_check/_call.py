@@ -151,13 +151,7 @@ def known_items(value: Value) -> list[Value] | None:
 def known_mapping(value: Value) -> list[tuple[str, Value]] | None:
     """The items of a dict that is known key by key."""
     objs = value.objects()
-    if (
-        len(objs) != 1
-        or value.labels
-        or objs[0].kind != "dict"
-        or objs[0].elem is not EMPTY
-        or not objs[0].exact
-    ):
+    if len(objs) != 1 or value.labels or objs[0].kind != "dict" or objs[0].elem is not EMPTY or not objs[0].exact:
         return None
     if not all(isinstance(k, str) for k in objs[0].fields):
         return None
@@ -197,9 +191,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
         case Cls():
             return _classes.construct(run, frame, ref, args, site)
         case Partial():
-            merged = Args(
-                (*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar
-            )
+            merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)
             return call(run, frame, ref.func, merged, site)
         case Wrapped():
             inner = call(run, frame, ref.func, args, site)
@@ -301,9 +293,7 @@ def enter(run: Run, frame: Frame, value: Value) -> Value:
             for name in ("__enter__", "__aenter__"):
                 method = _classes.find_method(run, ref.cls, name)
                 if method is not None:
-                    out.append(
-                        _exec.invoke(run, frame, _classes.bind(method, of(ref)), NOTHING, _eval.here(frame))
-                    )
+                    out.append(_exec.invoke(run, frame, _classes.bind(method, of(ref)), NOTHING, _eval.here(frame)))
                     break
             else:
                 out.append(of(ref))

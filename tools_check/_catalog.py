@@ -54,9 +54,7 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict[str, str])
-    quiet: set[str] = field(
-        default_factory=set[str]
-    )  # sources whose errors quote nothing but our own argument
+    quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
     forced: set[str] = field(default_factory=set[str])  # what the user's own tables say, over everything else
 
     def resolve(self, qname: str) -> str:
@@ -89,14 +87,10 @@ class Catalog:
         found = self.entries.get(qname)
         if found is not None:
             if found.returns is None and owner in self.bases:
-                returns = next(
-                    (r for b in self.ancestors(owner) if (r := self.returns.get(f"{b}.{method}"))), None
-                )
+                returns = next((r for b in self.ancestors(owner) if (r := self.returns.get(f"{b}.{method}"))), None)
                 return replace(found, returns=returns)
             return found
-        is_method = (
-            owner.rpartition(".")[2][:1].isupper() or owner in self.bases or owner in self.foreign_types
-        )
+        is_method = owner.rpartition(".")[2][:1].isupper() or owner in self.bases or owner in self.foreign_types
         for base in self.ancestors(owner):
             found = self.entries.get(f"{base}.{method}")
             if found is not None:
@@ -193,9 +187,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
     """Enter one table."""
     unknown = sorted(set(table) - SECTIONS)
     if unknown:
-        raise ValueError(
-            f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}"
-        )
+        raise ValueError(f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}")
     origin = str(table.get("origin", name))
 
     def full(short: str) -> str:
@@ -225,9 +217,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
     for short in table.get("returns", {}):
         qname = full(short)
         if qname not in catalog.entries:
-            catalog.entries[qname] = Entry(
-                kind="new", qname=qname, origin=origin, returns=catalog.returns[qname]
-            )
+            catalog.entries[qname] = Entry(kind="new", qname=qname, origin=origin, returns=catalog.returns[qname])
     for short, target in table.get("bases", {}).items():
         catalog.bases[full(short)] = full(target)
     for short, target in table.get("aliases", {}).items():

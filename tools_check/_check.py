@@ -112,9 +112,7 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
     store.preload(wanted, options.jobs)
     analysis = follow(files, [f for f in files if f.shown in roots], store, options)
     modules = {f.shown: module for f in texts if (module := store.load(f)) is not None}
-    silencers = {
-        f.shown: suppressions(store.text(f), NAMES) for f in files if words.get(f.shown, 0) & SUPPRESSES
-    }
+    silencers = {f.shown: suppressions(store.text(f), NAMES) for f in files if words.get(f.shown, 0) & SUPPRESSES}
     facts = Facts(
         analysis=analysis,
         read=lambda path: store.text(by_path[path]),
@@ -137,9 +135,7 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
 
 def follow(files: list[SourceFile], roots: list[SourceFile], store: Store, options: Options) -> Analysis:
     """The analysis with the catalogue of this configuration."""
-    catalog = _catalog.load(
-        options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None
-    )
+    catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
     return analyse(files, roots, store.load, catalog, options.tick, imports=imports_by_name(files, store))
 
 
@@ -160,8 +156,7 @@ def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
                 continue
             seen.add(key)
             if any(
-                re.search(pattern, finding.file) and finding.rule in rules
-                for pattern, rules in config.ignores
+                re.search(pattern, finding.file) and finding.rule in rules for pattern, rules in config.ignores
             ) or silences(facts.suppressions.get(finding.file, []), finding):
                 silenced += 1
             else:
@@ -170,7 +165,7 @@ def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
 
 
 def silences(found: list[Suppression], finding: Finding) -> bool:
-    """Whether a comment silences a finding; it may stand on any line of the call that the finding is about."""  # noqa: E501
+    """Whether a comment silences a finding; it may stand on any line of the call that the finding is about."""
     if finding.rule in ("bad-suppression", "unused-suppression"):
         return False
     hit = False
@@ -187,7 +182,7 @@ def shadow_notes(files: list[SourceFile], analysis: Analysis) -> tuple[str, ...]
         return ()
     shown = next((f.shown for f in files if f.name == "registry"), "registry")
     return (
-        f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",  # noqa: E501
+        f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",
     )
 
 

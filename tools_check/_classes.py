@@ -207,10 +207,7 @@ def run_factories(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
     module, index = found
     for method in module.methods(index):
         written = module.ir.defs[method]
-        if (
-            not written.name.startswith(("from_", "load", "create", "open", "connect"))
-            or kind_of(written) != "class"
-        ):
+        if not written.name.startswith(("from_", "load", "create", "open", "connect")) or kind_of(written) != "class":
             continue
         value = run.class_env.get(cls, {}).get(written.name)
         func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
@@ -231,9 +228,7 @@ def run_validators(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
         module, index = found
         for method in module.methods(index):
             written = module.ir.defs[method]
-            names = [
-                (dotted(d[2] if d[0] == "x" else d) or "").rpartition(".")[2] for d in written.decorators
-            ]
+            names = [(dotted(d[2] if d[0] == "x" else d) or "").rpartition(".")[2] for d in written.decorators]
             if not {"model_validator", "root_validator"} & set(names):
                 continue
             value = run.class_env.get(owner, {}).get(written.name)
@@ -464,9 +459,7 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
         obj.fields.update(dict(args.keywords))
         return value
     validated_model = is_model(run, cls)
-    given: dict[str, Value] = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(
-        args.keywords
-    )
+    given: dict[str, Value] = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(args.keywords)
     for name, annotation, owner_frame in declared:
         item: Value | None = given.pop(name, None)
         if item is None and (args.star is not None or args.dstar is not None):
@@ -486,9 +479,7 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
     for hook in ("__post_init__", "model_post_init"):
         after = find_method(run, cls, hook)
         if after is not None:
-            _call.call(
-                run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site
-            )
+            _call.call(run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site)
     return value
 
 
@@ -512,10 +503,7 @@ def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: i
             return CLEAN
         if name in ("Annotated", "Optional", "Union", "ClassVar"):
             return join(
-                *(
-                    validated(run, frame, i, labels, depth + 1)
-                    for i in (items[:1] if name == "Annotated" else items)
-                )
+                *(validated(run, frame, i, labels, depth + 1) for i in (items[:1] if name == "Annotated" else items))
             )
         if name in _types.ELEMENTS or name in _types.MAPPINGS:
             obj = run.new(frame, "dict" if name in _types.MAPPINGS else "list")

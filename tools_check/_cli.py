@@ -51,9 +51,7 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Processes that parse; 0 lets the checker choose.",
         ),
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parsed files."),
-        click.option(
-            "--config", type=click.Path(path_type=Path, dir_okay=False), help="The pyproject.toml to read."
-        ),
+        click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The pyproject.toml to read."),
         click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
     ):
         command = option(command)
@@ -157,9 +155,7 @@ def differs(path: Path, rendered: str) -> int:
     have = path.read_text(encoding="utf-8") if path.is_file() else ""
     if have == rendered:
         return 0
-    lines = difflib.unified_diff(
-        have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0
-    )
+    lines = difflib.unified_diff(have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0)
     click.echo("\n".join(lines))
     click.echo(f"{path} is not current: tools-check inventory --write {path}", err=True)
     return 1

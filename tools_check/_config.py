@@ -1,4 +1,4 @@
-"""The settings `[tool.tools_check]` of a pyproject.toml; a key that is not known is refused, never skipped."""  # noqa: E501
+"""The settings `[tool.tools_check]` of a pyproject.toml; a key that is not known is refused, never skipped."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
     for pattern, entry in table.get("per-path-ignores", {}).items():
         given: dict[str, Any] = dict(entry) if isinstance(entry, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
         if not given.get("reason") or not given.get("rules"):
-            raise ConfigError(
-                f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`'
-            )
+            raise ConfigError(f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`')
         names: tuple[str, ...] = tuple(given["rules"])
         for name in names:
             if name not in rules:

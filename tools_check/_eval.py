@@ -201,9 +201,7 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
         if obj.kind == "inst":
             setter = _classes.find_method(run, obj.cls, "__setitem__")
             if setter is not None:
-                _call.call(
-                    run, frame, of(_classes.bind(setter, of(obj))), _call.Args((key, value)), here(frame)
-                )
+                _call.call(run, frame, of(_classes.bind(setter, of(obj))), _call.Args((key, value)), here(frame))
                 continue
         known = single(key)
         run.write(frame, obj, known[1] if known is not None and target[2][0] != "sl" else None, value)
@@ -256,9 +254,7 @@ def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
     known = single(key)
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
-            out.append(
-                item_of(run, frame, ref, known[1] if known is not None else None, key, known is not None)
-            )
+            out.append(item_of(run, frame, ref, known[1] if known is not None else None, key, known is not None))
         elif isinstance(ref, Cls | Ext):
             if isinstance(ref, Cls) and _classes.is_enum(run, ref):
                 out.append(CLEAN)
@@ -276,9 +272,7 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
         case "inst":
             getter = _classes.find_method(run, obj.cls, "__getitem__")
             if getter is not None:
-                return _call.call(
-                    run, frame, of(_classes.bind(getter, of(obj))), _call.Args((key_value,)), here(frame)
-                )
+                return _call.call(run, frame, of(_classes.bind(getter, of(obj))), _call.Args((key_value,)), here(frame))
             if _classes.shows_fields(run, obj.cls):
                 if exact and isinstance(key, str):
                     return join(obj.fields.get(key, EMPTY), obj.elem)
@@ -327,9 +321,7 @@ def iterate_object(run: Run, frame: Frame, obj: Obj) -> Value:
             for name in ("__iter__", "__aiter__", "__next__", "__anext__"):
                 method = _classes.find_method(run, obj.cls, name)
                 if method is not None:
-                    value = _call.call(
-                        run, frame, of(_classes.bind(method, of(obj))), _call.Args(()), here(frame)
-                    )
+                    value = _call.call(run, frame, of(_classes.bind(method, of(obj))), _call.Args(()), here(frame))
                     if name in ("__iter__", "__aiter__"):
                         if obj in value.refs:
                             continue
@@ -396,9 +388,7 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     labels = join_labels(
         [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
     )
-    keep = [
-        r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")
-    ]
+    keep = [r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")]
     return labelled(labels, DATA, *keep)
 
 
@@ -416,9 +406,7 @@ def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:
         for o in value.objects():
             if kind == "dict":
                 for key, item in o.fields.items():
-                    obj.fields[key] = (
-                        join(item, obj.fields[key]) if o.elem is not EMPTY and key in obj.fields else item
-                    )
+                    obj.fields[key] = join(item, obj.fields[key]) if o.elem is not EMPTY and key in obj.fields else item
                 obj.elem = join(obj.elem, o.elem)
                 obj.keys = join(obj.keys, o.keys)
             else:
@@ -540,9 +528,7 @@ def on_comprehension(run: Run, frame: Frame, node: Node) -> Value:
     frame.vars = dict(saved)
     for target, iterated, conditions in node[4]:
         item = iterate(run, frame, evaluate(run, frame, iterated))
-        _exec.assign(run, frame, target, item) if frame.env is not None else assign_local(
-            run, frame, target, item
-        )
+        _exec.assign(run, frame, target, item) if frame.env is not None else assign_local(run, frame, target, item)
         for condition in conditions:
             evaluate(run, frame, condition)
             _narrow.narrow(run, frame, condition, positive=True)

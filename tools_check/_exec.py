@@ -93,9 +93,7 @@ def on_ann(run: Run, frame: Frame, s: Node) -> bool:
     if s[4] is None:
         return True
     value = _eval.evaluate(run, frame, s[4])
-    if value.is_empty() or (
-        value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})
-    ):
+    if value.is_empty() or (value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})):
         value = join(value, _types.typed(run, frame, s[3]))
     assign(run, frame, s[2], value)
     return True
@@ -371,8 +369,8 @@ def _match_statement(run: Run, frame: Frame, s: Node) -> bool:
 
 
 STATEMENTS: Final = {
-    "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,  # noqa: E501
-    "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": _match_statement, "def": on_def,  # noqa: E501
+    "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,
+    "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": _match_statement, "def": on_def,
     "class": on_class, "imp": on_import, "from": on_from, "global": on_global, "nonlocal": on_nonlocal,
     "assert": on_assert, "type": on_type,
 }  # fmt: skip
@@ -477,9 +475,7 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
     for kind, event in events.items():
         add_event(frame, kind, event)
     if value.labels:
-        why = (
-            f"returned by {definition.name}()" if definition.name != "<lambda>" else "returned by the lambda"
-        )
+        why = f"returned by {definition.name}()" if definition.name != "<lambda>" else "returned by the lambda"
         step = Step(frame.module.path, site, why)
         value = Value(
             {r: label.then(step) for r, label in value.labels.items()},
@@ -544,8 +540,7 @@ def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Valu
         inherited = [
             _classes.bind(method, _classes.typed_instance(run, child))
             for child in run.children.get(func.owner, [])[:30]
-            if (method := _classes.find_method(run, child, definition.name)) is not None
-            and method.owner != func.owner
+            if (method := _classes.find_method(run, child, definition.name)) is not None and method.owner != func.owner
         ]
         for implementation in [*inherited, *implementers(run, func.owner, definition.name)]:
             value = join(value, call_with_types(run, frame, implementation))
@@ -641,9 +636,7 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
     if value.exact and value.consts and not any(c[0] == "NoneType" for c in value.consts):
         return value
     typed = (
-        without_labels(_types.typed(run, inner, annotation))
-        if value.labels
-        else _types.typed(run, inner, annotation)
+        without_labels(_types.typed(run, inner, annotation)) if value.labels else _types.typed(run, inner, annotation)
     )
     return join(value, typed)
 
@@ -682,9 +675,7 @@ def call_with_types(
             keywords.append((param.name, value))
         else:
             positional.append(value)
-    return invoke(
-        run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023
-    )
+    return invoke(run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023)
 
 
 __all__ = ["Method", "with_labels"]

@@ -36,9 +36,7 @@ class Facts:
 
     def noted(self, rule: str) -> list[Noted]:
         """What was seen for a rule, in a stable order."""
-        return sorted(
-            (n for n in self.analysis.run.noted.values() if n.rule == rule), key=lambda n: (n.path, n.site)
-        )
+        return sorted((n for n in self.analysis.run.noted.values() if n.rule == rule), key=lambda n: (n.path, n.site))
 
     def trace(self, label: Label | None, *, last: TraceStep | None = None) -> tuple[TraceStep, ...]:
         """The way of a label's bytes, one step a line."""
@@ -48,9 +46,7 @@ class Facts:
             line = places.of(step.site).line
             made = TraceStep(file=step.path, line=line, text=places.text(line), why=step.why)
             if out and (out[-1].file, out[-1].line) == (made.file, made.line):
-                out[-1] = TraceStep(
-                    file=made.file, line=made.line, text=made.text, why=f"{out[-1].why}; {made.why}"
-                )
+                out[-1] = TraceStep(file=made.file, line=made.line, text=made.text, why=f"{out[-1].why}; {made.why}")
             else:
                 out.append(made)
         if last is not None:
@@ -91,9 +87,7 @@ class Facts:
         """The line on which a tool declares."""
         places = self.places(judged.tool.path)
         line = places.keyword(judged.tool.site, "untrusted_output").line
-        return TraceStep(
-            file=judged.tool.path, line=line, text=places.text(line), why="declared as its own words here"
-        )
+        return TraceStep(file=judged.tool.path, line=line, text=places.text(line), why="declared as its own words here")
 
 
 def tool_name(judged: Judged) -> str:

@@ -56,9 +56,7 @@ def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = ()) -> list[Sou
 def walk_folder(root: Path) -> Iterator[Path]:
     """The Python files below a folder; links to folders are not followed, so that a cycle ends."""
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(
-            f for f in folders if f not in SKIPPED_FOLDERS and not is_environment(Path(folder, f))
-        )
+        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not is_environment(Path(folder, f)))
         for name in sorted(files):
             if name.endswith((".py", ".pyi")) and not (name.endswith(".pyi") and name[:-1] in files):
                 yield Path(folder, name)

@@ -44,9 +44,7 @@ class Frameworks:
 
     decorators: dict[str, str] = field(default_factory=dict[str, str])
     dispatchers: dict[str, str] = field(default_factory=dict[str, str])
-    makers: dict[str, tuple[str, tuple[str, ...]]] = field(
-        default_factory=dict[str, tuple[str, tuple[str, ...]]]
-    )
+    makers: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict[str, tuple[str, tuple[str, ...]]])
     bases: dict[str, Framework] = field(default_factory=dict[str, Framework])
     toolkits: dict[str, Framework] = field(default_factory=dict[str, Framework])
     all: list[Framework] = field(default_factory=list[Framework])
@@ -104,9 +102,7 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
     }
     names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"}
     return re.compile(
-        rb"\b(?:"
-        + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"}))
-        + rb")\b"
+        rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"})) + rb")\b"
     )
 
 
@@ -188,9 +184,7 @@ def functions_in(value: Value | None) -> list[Value]:
     return out
 
 
-def record(
-    run: Run, style: str, value: Value, *, original: Func | None = None, dispatcher: bool = False
-) -> None:
+def record(run: Run, style: str, value: Value, *, original: Func | None = None, dispatcher: bool = False) -> None:
     """Remember a tool."""
     for ref in sorted_refs(value):
         if not isinstance(ref, Func | Partial | Wrapped):

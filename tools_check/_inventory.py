@@ -72,27 +72,19 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     store.scan_all(files)
     by_path = {f.shown: f for f in files}
     seeds = {p for p, found in store.scans.items() if found.words & (REGISTRY | FRAMEWORK)}
-    registry_users = importers(
-        by_path, store.scans, {p for p, found in store.scans.items() if found.words & REGISTRY}
-    )
+    registry_users = importers(by_path, store.scans, {p for p, found in store.scans.items() if found.words & REGISTRY})
     wanted = [f for f in files if f.shown in seeds or f.shown in registry_users]
     store.preload(wanted, options.jobs)
-    catalog = _catalog.load(
-        options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None
-    )
+    catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
     frameworks = _frameworks.load(options.config.frameworks)
-    analysis = analyse(
-        files, wanted, store.load, catalog, options.tick, frameworks, imports_by_name(files, store)
-    )
+    analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks, imports_by_name(files, store))
     facts = Facts(analysis=analysis, read=lambda path: store.text(by_path[path]), modules={})
     rows = [row_of(facts, judged) for judged in analysis.tools if judged.handler_name] + seams(facts)
     for source in files:
         store.check_syntax(source)
     store.finish()
     unique = {(r.file, r.qualname, r.style, r.name): r for r in sorted(rows, key=order)}
-    return Inventory(
-        rows=tuple(sorted(unique.values(), key=order)), faults=tuple(sorted(store.faults.items()))
-    )
+    return Inventory(rows=tuple(sorted(unique.values(), key=order)), faults=tuple(sorted(store.faults.items())))
 
 
 def order(row: Row) -> tuple[str, int, str, str, str]:
@@ -167,9 +159,7 @@ def table(found: Inventory) -> str:
     head = ("where", "handler", "style", "declared", "verdict", "from")
     lines = [head, *(cells(row) for row in found.rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    text = "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    text = "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
     return text + "\n" + summary(found) + "\n"
 
 
@@ -183,9 +173,7 @@ def markdown(found: Inventory) -> str:
     ]
     for row in found.rows:
         where, *rest = cells(row)
-        lines.append(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in (where.rpartition(":")[0], *rest)) + " |"
-        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (where.rpartition(":")[0], *rest)) + " |")
     return "\n".join([*lines, "", summary(found), ""])
 
 

@@ -19,7 +19,7 @@ MUTATORS = frozenset(
 @final
 @dataclass(slots=True, kw_only=True)
 class Module:
-    """One module of the files given: its small form, and its variables once it has been run in the abstract."""  # noqa: E501
+    """One module of the files given: its small form, and its variables once it has been run in the abstract."""
 
     file: SourceFile
     ir: ModuleIR
@@ -165,7 +165,7 @@ class Project:
         return name in self._files
 
     def module(self, name: str) -> Module | None:
-        """The module of that name, parsed on first use; None when it is not among the files or is no Python."""  # noqa: E501
+        """The module of that name, parsed on first use; None when it is not among the files or is no Python."""
         if name in self._modules:
             return self._modules[name]
         source = self._files.get(name)
@@ -229,6 +229,4 @@ def strip_index(node: Node) -> Node:
 
 
 def dataclass_like(names: Iterable[Any]) -> bool:
-    return any(
-        str(name).rpartition(".")[2] in ("dataclass", "define", "frozen", "attrs", "s") for name in names
-    )
+    return any(str(name).rpartition(".")[2] in ("dataclass", "define", "frozen", "attrs", "s") for name in names)

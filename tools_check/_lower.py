@@ -41,9 +41,7 @@ def lower(module: cst.Module) -> ModuleIR:
     """The small form of a parsed module."""
     work = Lowerer()
     body = work.block(module.body)
-    return ModuleIR(
-        body=body, defs=tuple(d for d in work.defs if d), classes=tuple(c for c in work.classes if c)
-    )
+    return ModuleIR(body=body, defs=tuple(d for d in work.defs if d), classes=tuple(c for c in work.classes if c))
 
 
 class Lowerer:
@@ -139,8 +137,7 @@ class Lowerer:
 
     def with_block(self, node: cst.With) -> Node:
         items = tuple(
-            (self.expr(item.item), self.expr(item.asname.name) if item.asname else None)
-            for item in node.items
+            (self.expr(item.item), self.expr(item.asname.name) if item.asname else None) for item in node.items
         )
         return ("with", items, self.suite(node.body))
 
@@ -150,9 +147,7 @@ class Lowerer:
         for handler in node.handlers:
             self.calls = SITE_MASK  # the handler's type has no statement of its own
             kind = self.maybe(handler.type)
-            name = (
-                handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
-            )
+            name = handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
             handlers.append((kind, name, self.suite(handler.body)))
         orelse = self.orelse(node.orelse)
         final = self.suite(node.finalbody.body) if node.finalbody else ()
@@ -311,9 +306,7 @@ class Lowerer:
     def call(self, node: cst.Call) -> Node:
         func = self.expr(node.func)
         site = self.site()
-        args = tuple(
-            (len(a.star), a.keyword.value if a.keyword else None, self.expr(a.value)) for a in node.args
-        )
+        args = tuple((len(a.star), a.keyword.value if a.keyword else None, self.expr(a.value)) for a in node.args)
         return ("x", site, func, args)
 
     def subscript(self, node: cst.Subscript) -> Node:
@@ -386,8 +379,7 @@ class Lowerer:
 
     def items(self, elements: Sequence[Any]) -> tuple[Node, ...]:
         return tuple(
-            ("*", self.expr(e.value)) if type(e) is cst.StarredElement else self.expr(e.value)
-            for e in elements
+            ("*", self.expr(e.value)) if type(e) is cst.StarredElement else self.expr(e.value) for e in elements
         )
 
     def starred(self, node: cst.StarredElement) -> Node:
@@ -397,9 +389,7 @@ class Lowerer:
         return (
             "d",
             tuple(
-                (self.expr(e.key), self.expr(e.value))
-                if isinstance(e, cst.DictElement)
-                else (None, self.expr(e.value))
+                (self.expr(e.key), self.expr(e.value)) if isinstance(e, cst.DictElement) else (None, self.expr(e.value))
                 for e in node.elements
             ),
         )

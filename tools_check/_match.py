@@ -60,9 +60,7 @@ def match_pattern(run: Run, frame: Frame, pattern: Node, subject: Value) -> Valu
         return None
     if tag == "pmap":
         for key, part in pattern[1]:
-            match_pattern(
-                run, frame, part, _eval.subscript(run, frame, subject, _eval.evaluate(run, frame, key))
-            )
+            match_pattern(run, frame, part, _eval.subscript(run, frame, subject, _eval.evaluate(run, frame, key)))
         if pattern[2]:
             frame.vars[pattern[2]] = subject
         return None
@@ -87,9 +85,7 @@ def match_class(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value 
     if not subject.refs and not subject.labels and owners:
         subject = join(*(_classes.typed_instance(run, owner) for owner in owners))
     for i, part in enumerate(pattern[2]):
-        value = (
-            _eval.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
-        )
+        value = _eval.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
         match_pattern(run, frame, part, value)
     for attribute, part in pattern[3]:
         match_pattern(run, frame, part, _eval.attribute(run, frame, subject, attribute, 0))

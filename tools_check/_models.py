@@ -72,15 +72,11 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         case "data":
             return data_method(run, frame, ref, args, site)
         case "list" | "tuple" | "set" | "dict" | "ctx" | "future" | "iterator":
-            return join(
-                *(container_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects())
-            )
+            return join(*(container_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
         case "ext":
             return outside_method(run, frame, ref, args, site)
         case "foreign":
-            return join(
-                *(_ours.foreign_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects())
-            )
+            return join(*(_ours.foreign_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
         case "reply" | "tool":
             return CLEAN
         case "handler":
@@ -284,11 +280,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if run.catalog.is_clean(owner, method) or method in SCALAR:
         return CLEAN
     special = _outside.SPECIAL_METHODS.get(qname) or next(
-        (
-            f
-            for base in run.catalog.ancestors(owner)
-            if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))
-        ),
+        (f for base in run.catalog.ancestors(owner) if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))),
         None,
     )
     if special is not None:

@@ -47,9 +47,7 @@ def lookup(run: Run, frame: Frame, name: str) -> Value:
                     env.vars[name] = found
                 return found
             env = env.parent
-    return global_name(run, frame.module, name) or (
-        of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY
-    )
+    return global_name(run, frame.module, name) or (of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY)
 
 
 def global_name(run: Run, module: Module, name: str) -> Value | None:
@@ -107,9 +105,7 @@ def run_global_writers(run: Run, module: Module, name: str) -> None:
                     bound = _classes.bind(method, _classes.typed_instance(run, cls))
                     _exec.call_with_types(run, Frame(module, None, None), bound)
             elif written.parent < 0:
-                _exec.call_with_types(
-                    run, Frame(module, None, None), Func(module.name, index, None, None, None)
-                )
+                _exec.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
         finally:
             del run.active[mark]
 
@@ -126,7 +122,7 @@ def module_ref(run: Run, name: str) -> Mod | Ext:
 
 
 def is_ours(run: Run, module: str) -> bool:
-    """Whether a module of that name is this project's registry: it is not among the files, or its parts are."""  # noqa: E501
+    """Whether a module of that name is this project's registry: it is not among the files, or its parts are."""
     return module.partition(".")[0] == "registry" and (
         not run.project.has("registry") or run.project.has_file("registry._tooldef")
     )
@@ -202,11 +198,7 @@ def star_import(run: Run, frame: Frame, module_name: str) -> None:
         return
     _exec.run_module(run, module)
     listed = module.env.get("__all__")
-    names = (
-        {s for o in listed.objects() for v in o.fields.values() for s in v.strings()}
-        if listed
-        else set[str]()
-    )
+    names = {s for o in listed.objects() for v in o.fields.values() for s in v.strings()} if listed else set[str]()
     for name, value in list(module.env.items()):
         if (name in names) if names else not name.startswith("_"):
             _exec.bind_name(run, frame, name, value)

@@ -15,21 +15,13 @@ def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
         return narrow(run, frame, test[1], positive=not positive)
     if tag == "o":
         if (test[1] == "And") == positive:
-            return narrow(run, frame, test[2], positive=positive) and narrow(
-                run, frame, test[3], positive=positive
-            )
+            return narrow(run, frame, test[2], positive=positive) and narrow(run, frame, test[3], positive=positive)
         return True
     if tag == ":=":
         return True
     if tag == "cmp" and len(test[1]) == 2:
         return narrow_comparison(run, frame, test[1][0], test[1][1], test[2][0], positive=positive)
-    if (
-        tag == "x"
-        and positive
-        and test[2] == ("n", "isinstance")
-        and len(test[3]) == 2
-        and test[3][0][2][0] == "n"
-    ):
+    if tag == "x" and positive and test[2] == ("n", "isinstance") and len(test[3]) == 2 and test[3][0][2][0] == "n":
         names = [test[3][1][2]] if test[3][1][2][0] != "t" else test[3][1][2][1]
         if all(n[0] == "n" and n[1] in ("int", "float", "bool") for n in names):
             put(frame, test[3][0][2], CLEAN)

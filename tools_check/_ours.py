@@ -1,4 +1,4 @@
-"""The meaning of hedgerow's own names: ToolDef, Foreign and its exits, reply, refuse, ToolFailed, the fence."""  # noqa: E501
+"""The meaning of hedgerow's own names: ToolDef, Foreign and its exits, reply, refuse, ToolFailed, the fence."""
 
 from __future__ import annotations
 

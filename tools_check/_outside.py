@@ -234,9 +234,7 @@ def mapping(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> 
     if args.dstar is not None:
         _eval.spread(run, obj, args.dstar)
     if name.endswith("defaultdict") and args.positional:
-        obj.elem = join(
-            obj.elem, _call.call(run, frame, args.positional[0], _call.NOTHING, _eval.here(frame))
-        )
+        obj.elem = join(obj.elem, _call.call(run, frame, args.positional[0], _call.NOTHING, _eval.here(frame)))
         obj.exact = False
     return of(obj)
 
@@ -289,9 +287,7 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
         if isinstance(ref, Mod):
             module = run.project.module(ref.name)
             out.extend(
-                v
-                for v in (module.env.values() if module else ())
-                if any(isinstance(r, Func | Cls) for r in v.refs)
+                v for v in (module.env.values() if module else ()) if any(isinstance(r, Func | Cls) for r in v.refs)
             )
     if not out and not base.exact:
         return labelled(run.unknown(frame, site, "getattr() with a name that is not a constant"))
@@ -314,7 +310,7 @@ def partial(_run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) 
 
 
 def method_caller(_run: Run, _frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""  # noqa: E501
+    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""
     del name, args
     return of(Ext("operator.getter"))
 
@@ -335,9 +331,7 @@ def open_path(run: Run, frame: Frame, name: str, path: Value, mode: Value | None
     if all(m and m[0] in "wax" and "+" not in m for m in modes) or packaged(path):
         obj.cls = "io.Written"
         return of(obj)
-    labels = run.source(
-        frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file"
-    )
+    labels = run.source(frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file")
     run.event(frame, labels)
     return labelled(labels, obj)
 

@@ -10,7 +10,7 @@ from typing import Final
 from tools_check._ir import ModuleIR
 
 NO_BRACKETS: Final = bytes(set(range(256)) - set(b"()[]{}"))
-# Runs that take a native parser's whole stack, or minutes: (how often a sign must occur at all, the signs, the run).  # noqa: E501
+# Runs that take a native parser's whole stack, or minutes: (how often a sign must occur at all, the signs, the run).
 STEEP: Final = (
     (150, (b"not ",), re.compile(rb"(?:\bnot\s+){150}")),
     (150, (b"lambda",), re.compile(rb"(?:\blambda\b[^:\n]{0,20}:\s*){150}")),

@@ -123,9 +123,7 @@ class Run:
         self.limit = STEPS_PER_ENTRY
         self.exhausted = False
         self.version = 0  # grows with every change of shared state
-        self.round = (
-            0  # within a round what is known of a call stays; the next one sees what this one changed
-        )
+        self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
         self.instances: dict[Cls, Value] = {}
         self.class_env: dict[Cls, dict[str, Value]] = {}
         self.class_extra: dict[Cls, dict[str, Value]] = {}
@@ -151,11 +149,7 @@ class Run:
     def source(self, frame: Frame, site: int, name: str, origin: str) -> Labels:
         """The label of bytes that come in here."""
         root = Root("foreign", name, frame.module.path, site)
-        return {
-            root: Label(
-                root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else")
-            )
-        }
+        return {root: Label(root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else"))}
 
     def unknown(self, frame: Frame, site: int, name: str) -> Labels:
         """The label of a call that cannot be followed."""
@@ -194,7 +188,7 @@ class Run:
         return obj
 
     def write(self, frame: Frame, obj: Obj, key: Any, value: Value) -> None:
-        """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""  # noqa: E501
+        """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""
         here = frame.env if frame.env is not None else frame.module
         Obj.mutations += 1
         if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:

@@ -68,9 +68,7 @@ def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:
             words = name.split()
             if words:
                 found.add(
-                    f"{base}.{words[0].decode('ascii', 'ignore')}"
-                    if base
-                    else words[0].decode("ascii", "ignore")
+                    f"{base}.{words[0].decode('ascii', 'ignore')}" if base else words[0].decode("ascii", "ignore")
                 )
     return tuple(sorted(found))
 

@@ -68,7 +68,7 @@ TASKS: Final = frozenset(
      "asyncio.AbstractEventLoop.create_task", "asyncio.TaskGroup.create_task"}
 )  # fmt: skip
 
-GATHERS: Final = frozenset({"asyncio.gather", "asyncio.as_completed", "concurrent.futures.as_completed", "asyncio.wait",  # noqa: E501
+GATHERS: Final = frozenset({"asyncio.gather", "asyncio.as_completed", "concurrent.futures.as_completed", "asyncio.wait",
                             "concurrent.futures.wait"})  # fmt: skip
 
 DECORATORS: Final = frozenset(

@@ -30,9 +30,7 @@ class Store:
     """One run's view of the files."""
 
     def __init__(self, folder: Path | None, marker: bytes, frameworks: re.Pattern[bytes]) -> None:
-        self.folder = (
-            folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
-        )
+        self.folder = folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
         self.marker = marker
         self.frameworks = frameworks
         self.scans: dict[str, Scan] = {}
@@ -187,9 +185,7 @@ class Store:
         todo = [
             s
             for s in sources
-            if s.shown not in self._ready
-            and s.shown not in self.faults
-            and self._cached(self.scans[s.shown]) is None
+            if s.shown not in self._ready and s.shown not in self.faults and self._cached(self.scans[s.shown]) is None
         ]
         if jobs < 2 or len(todo) < 64:
             return
@@ -228,9 +224,7 @@ class Store:
             or self._known.keys() != self._index.keys()
             or any(self._known[k] != v for k, v in self._index.items())
         ):
-            self._write(
-                "index", {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index}
-            )
+            self._write("index", {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index})
 
 
 def state(path: Path) -> Stat | None:

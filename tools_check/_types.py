@@ -15,9 +15,7 @@ ELEMENTS: Final = frozenset(
      "Collection",
      "AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "deque", "Deque", "MutableSequence"}
 )  # fmt: skip
-MAPPINGS: Final = frozenset(
-    {"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "DefaultDict"}
-)
+MAPPINGS: Final = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "DefaultDict"})
 WRAPPERS: Final = frozenset(
     {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired",
      "ReadOnly",
@@ -55,9 +53,7 @@ def from_text(run: Run, frame: Frame, text: str, depth: int) -> Value:
     if node is None:
         return EMPTY
     if bracket and rest.endswith("]"):
-        inner = (
-            tuple(("k", p.strip()) for p in rest[:-1].split(",")) if "[" not in rest else (("k", rest[:-1]),)
-        )
+        inner = tuple(("k", p.strip()) for p in rest[:-1].split(",")) if "[" not in rest else (("k", rest[:-1]),)
         return subscripted(run, frame, ("s", node, inner[0] if len(inner) == 1 else ("t", inner)), depth)
     return typed(run, frame, node, depth + 1)
 

@@ -191,9 +191,7 @@ class Obj:
     counter = 0
     mutations = 0  # grows with every write to any cell: what is kept of a digest holds until then
 
-    def __init__(
-        self, kind: str, cls: Any = None, activation: object = None, path: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, kind: str, cls: Any = None, activation: object = None, path: tuple[int, ...] = ()) -> None:
         self.kind = kind
         self.cls = cls
         self.fields: dict[Any, Value] = {}
@@ -273,9 +271,7 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
         if depth <= 0 or work[0] <= 0:
             return (ref.kind, ref.cls)
         fields = tuple(
-            (str(k), v.digest(depth - 1, work))
-            for k, v in list(ref.fields.items())[:12]
-            if v.refs or v.labels
+            (str(k), v.digest(depth - 1, work)) for k, v in list(ref.fields.items())[:12] if v.refs or v.labels
         )
         return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work))
     if isinstance(ref, Func):
@@ -298,9 +294,7 @@ CLEAN: Final = Value(refs=frozenset({DATA}))
 def const(value: Any) -> Value:
     """The value of a literal."""
     name = type(value).__name__
-    return Value(
-        NO_LABELS, frozenset({DATA}) if value is not None else None, frozenset({(name, value)}), exact=True
-    )
+    return Value(NO_LABELS, frozenset({DATA}) if value is not None else None, frozenset({(name, value)}), exact=True)
 
 
 def of(*refs: Any) -> Value:
@@ -335,9 +329,7 @@ def join(*values: Value) -> Value:
     first = some[0]
     if len(some) == 1 or all(v is first for v in some):
         return first
-    labels = (
-        first.labels if all(v.labels is first.labels for v in some) else join_labels(v.labels for v in some)
-    )
+    labels = first.labels if all(v.labels is first.labels for v in some) else join_labels(v.labels for v in some)
     refs = first.refs.union(*(v.refs for v in some[1:]))
     if len(refs) > MAX_REFS:
         refs = frozenset(sorted(refs, key=order)[:MAX_REFS])

@@ -16,10 +16,10 @@ from tools_check._ir import ModuleIR, Node, is_node
 
 # A text that words a fence holds one of these; the look at a file's bytes is for these alone.
 HINTS: Final = (
-    b"untrust", b"u n t r u s t", b"not trust", b"quarantin", b"stranger", b"instruct", b"i n s t r u c t", b"as data",  # noqa: E501
-    b"as a data", b"data only", b"data-only", b"obey", b"comply", b"third part", b"third-part", b"external", b"generated",  # noqa: E501
-    b"authority", b"act on it", b"act upon", b"act on", b"heed", b"directive", b"unverified", b"not written", b"not authored",  # noqa: E501
-    b"not from", b"not sent", b"not said", b"not chosen", b"void", b"information only", b"content only", b"not command",  # noqa: E501
+    b"untrust", b"u n t r u s t", b"not trust", b"quarantin", b"stranger", b"instruct", b"i n s t r u c t", b"as data",
+    b"as a data", b"data only", b"data-only", b"obey", b"comply", b"third part", b"third-part", b"external", b"generated",
+    b"authority", b"act on it", b"act upon", b"act on", b"heed", b"directive", b"unverified", b"not written", b"not authored",
+    b"not from", b"not sent", b"not said", b"not chosen", b"void", b"information only", b"content only", b"not command",
     b"d a t a", b"outside source", b"somebody else",
 )  # fmt: skip
 
@@ -83,9 +83,7 @@ def normal(text: str) -> str:
     """The words alone: one case, no decoration, spaced-out letters closed up."""
     text = unicodedata.normalize("NFKC", text)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Mn", "Me"))
-    text = re.sub(
-        r"(?<![A-Za-z])((?:[A-Za-z] ){3,}[A-Za-z])(?![A-Za-z])", lambda m: m[1].replace(" ", ""), text
-    )
+    text = re.sub(r"(?<![A-Za-z])((?:[A-Za-z] ){3,}[A-Za-z])(?![A-Za-z])", lambda m: m[1].replace(" ", ""), text)
     text = text.casefold().replace("\u2019", "'").replace("'", " ")
     return re.sub(r"[^a-z0-9.]+", " ", text).strip()
 
@@ -177,13 +175,7 @@ def collect_block(body: tuple[Node, ...], table: dict[str, str], out: list[Text]
             elif tag in ("=", "del") and part and isinstance(part[0], tuple):
                 for target in part:
                     collect(target, ordinal, table, out)
-            elif (
-                tag == "try"
-                and part
-                and isinstance(part[0], tuple)
-                and part[0]
-                and not isinstance(part[0][0], int)
-            ):
+            elif tag == "try" and part and isinstance(part[0], tuple) and part[0] and not isinstance(part[0][0], int):
                 for handler in part:
                     collect_block(handler[2], table, out)
             elif tag == "match" and part and isinstance(part[0], tuple):
@@ -231,7 +223,7 @@ HOLE: Final = "\0"
 
 
 def build(node: Node, table: dict[str, str]) -> tuple[str, bool] | None:
-    """The text that an expression builds, and whether other text is joined to it; None when it builds none."""  # noqa: E501
+    """The text that an expression builds, and whether other text is joined to it; None when it builds none."""
     tag = node[0]
     if tag == "k":
         return (node[1], False) if isinstance(node[1], str) else None

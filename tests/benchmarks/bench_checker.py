@@ -2,7 +2,7 @@
 
 The cold figure is the CPU time of a whole check without a cache, divided by that of `libcst.parse_module` over the same
 files; the warm one is a second run with the cache, as its own process, above an empty Python.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -78,9 +78,7 @@ def main() -> None:
     same, changed = warm(folder)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{len(paths)} files, {size / 1e6:.2f} MB")
-    print(
-        f"cold: {cold / bare:.2f} x a bare libcst parse of all files ({parsed} of {len(paths)} files were parsed)"  # noqa: E501
-    )
+    print(f"cold: {cold / bare:.2f} x a bare libcst parse of all files ({parsed} of {len(paths)} files were parsed)")
     print(f"warm: {same * 1000:.0f} ms CPU above an empty Python, one file edited: {changed * 1000:.0f} ms")
     print(f"peak memory of this process: {peak:.0f} MB")
 

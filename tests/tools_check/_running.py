@@ -42,9 +42,7 @@ def findings(folder: Path, *arguments: str) -> list[dict[str, Any]]:
 
 def rows(name: str) -> list[dict[str, Any]]:
     """The rows of a corpus that was copied into the repository."""
-    return [
-        json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines() if line.strip()
-    ]
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 LYING = """\

@@ -18,7 +18,7 @@ def test_a_finding_says_what_is_wrong_how_the_bytes_came_and_what_to_write(tmp_p
     assert done.returncode == 1
     assert done.stdout == (
         "app.py:17:8: error false-declaration\n"
-        "  Tool 'page' says that it returns only this program's own words (untrusted_output=False), but page returns "  # noqa: E501
+        "  Tool 'page' says that it returns only this program's own words (untrusted_output=False), but page returns "
         "bytes that somebody else chose: they come in through httpx.get.\n"
         "\n"
         "  The way of the bytes:\n"
@@ -71,7 +71,7 @@ def test_a_path_that_does_not_exist_is_a_mistake_of_use(tmp_path: Path) -> None:
 
 
 def test_sarif_follows_the_published_schema_and_shows_the_way_of_the_bytes(tmp_path: Path) -> None:
-    """The schema is the published one of SARIF 2.1.0 (rtm.5), as it is shipped under MIT in @microsoft/jest-sarif."""  # noqa: E501
+    """The schema is the published one of SARIF 2.1.0 (rtm.5), as it is shipped under MIT in @microsoft/jest-sarif."""
     write(tmp_path, {"app.py": LYING, "broken.py": "def page(:\n"})
     log = json.loads(tools_check(tmp_path, "check", "--format", "sarif", ".").stdout)
     schema = json.loads((DATA / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
@@ -160,9 +160,7 @@ def test_a_library_of_the_users_own_is_described_in_the_configuration(tmp_path: 
 
 
 def test_the_owners_environment_is_own_until_the_configuration_says_otherwise(tmp_path: Path) -> None:
-    app = LYING.replace("import httpx", "import os").replace(
-        "httpx.get(url).text", "os.environ.get(url, 'none')"
-    )
+    app = LYING.replace("import httpx", "import os").replace("httpx.get(url).text", "os.environ.get(url, 'none')")
     write(tmp_path, {"app.py": app})
     assert findings(tmp_path) == []
     write(tmp_path, {"pyproject.toml": '[tool.tools_check]\nenvironment = "foreign"\n'})
@@ -171,9 +169,7 @@ def test_the_owners_environment_is_own_until_the_configuration_says_otherwise(tm
 
 def test_a_comment_with_rule_and_reason_silences_a_finding(tmp_path: Path) -> None:
     comment = "# tools-check: ignore[false-declaration] -- the page is our own status page"
-    write(
-        tmp_path, {"app.py": LYING.replace("untrusted_output=False,", f"untrusted_output=False,  {comment}")}
-    )
+    write(tmp_path, {"app.py": LYING.replace("untrusted_output=False,", f"untrusted_output=False,  {comment}")})
     done = tools_check(tmp_path)
     assert done.returncode == 0
     assert "1 silenced" in done.stdout
@@ -185,9 +181,7 @@ def test_a_users_own_module_named_registry_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("--jobs", "1"), ("--jobs", "2"), ("--no-cache",), ()])
-def test_the_answer_is_the_same_bytes_however_it_is_computed(
-    arguments: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_the_answer_is_the_same_bytes_however_it_is_computed(arguments: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path, {f"pkg/m{i}.py": LYING for i in range(4)} | {"pkg/__init__.py": ""})
     plain = tools_check(tmp_path, "check", "--no-cache", "--format", "jsonl", ".").stdout
     for _ in range(2):

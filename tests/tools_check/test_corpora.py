@@ -1,7 +1,7 @@
 """The labelled cases: small projects whose one tool declares False, and modules that do or do not word a fence.
 
 The rows are copies of the shared corpora `taint` and `wordings`; about as many of the same kinds are held back.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ WORDINGS = rows("wordings.jsonl")
 
 
 @pytest.mark.parametrize("row", TAINT, ids=[r["id"] for r in TAINT])
-def test_a_false_declaration_is_reported_exactly_where_it_is_false(
-    row: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_false_declaration_is_reported_exactly_where_it_is_false(row: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, row["files"])
     report = check_paths([tmp_path], Options(cache=False))
     said = {f.rule for f in report.findings}

@@ -14,7 +14,7 @@ STYLES = {
     "langchain": (
         (
             "from langchain_core.tools import BaseTool\nimport requests\n\nclass Read(BaseTool):\n    def _run(self, url: str) -> str:\n"  # noqa: E501
-            "        return requests.get(url).text\n    def _arun(self, url: str) -> str:\n        return 'later'\n"  # noqa: E501
+            "        return requests.get(url).text\n    def _arun(self, url: str) -> str:\n        return 'later'\n"
         ),
         {"Read._run": True, "Read._arun": False},
     ),
@@ -71,7 +71,7 @@ STYLES = {
     "camel": (
         (
             "from camel.toolkits import FunctionTool\nfrom camel.toolkits.base import BaseToolkit\nimport requests\n\nclass Kit(BaseToolkit):\n    def look(self, q: str) -> str:\n"  # noqa: E501
-            "        return requests.get(q).text\n    def get_tools(self):\n        return [FunctionTool(self.look)]\n"  # noqa: E501
+            "        return requests.get(q).text\n    def get_tools(self):\n        return [FunctionTool(self.look)]\n"
         ),
         {"Kit.look": True},
     ),

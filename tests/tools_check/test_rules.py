@@ -21,9 +21,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "reference" / "rules"
 
 
 @pytest.mark.parametrize(("rule", "case", "speaks"), CASES)
-def test_a_rule_speaks_where_it_must_and_is_silent_where_it_must(
-    rule: Rule, case: Case, speaks: bool
-) -> None:
+def test_a_rule_speaks_where_it_must_and_is_silent_where_it_must(rule: Rule, case: Case, speaks: bool) -> None:
     assert judge(case, run_case(rule, case), speaks=speaks) == ""
 
 

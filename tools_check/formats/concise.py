@@ -7,6 +7,4 @@ from tools_check._check import Report
 
 def render(report: Report) -> str:
     """The report in lines."""
-    return "".join(
-        f"{f.file}:{f.line}:{f.column}: {f.severity} {f.rule}: {f.message}\n" for f in report.findings
-    )
+    return "".join(f"{f.file}:{f.line}:{f.column}: {f.severity} {f.rule}: {f.message}\n" for f in report.findings)

@@ -38,8 +38,7 @@ def summary(report: Report) -> str:
     """What was done, in one line."""
     counts = {s: sum(f.severity == s for f in report.findings) for s in ("error", "warning", "info")}
     said = (
-        ", ".join(f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in counts.items() if n)
-        or "nothing found"
+        ", ".join(f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in counts.items() if n) or "nothing found"
     )
     silenced = f", {report.silenced} silenced by a comment or the configuration" if report.silenced else ""
     return f"{said} in {report.files} file{'s' if report.files != 1 else ''}{silenced}"

@@ -62,9 +62,7 @@ def result(finding: Finding, rules: list[Any]) -> dict[str, Any]:
         "locations": [location(finding.file, finding.line, finding.column)],
     }
     if finding.identity:
-        out["partialFingerprints"] = {
-            "hedgerow/v1": f"{finding.rule}|{finding.tool or ''}|{finding.identity}"
-        }
+        out["partialFingerprints"] = {"hedgerow/v1": f"{finding.rule}|{finding.tool or ''}|{finding.identity}"}
     if finding.trace:
         steps = [{"location": station(step)} for step in finding.trace]
         out["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]

@@ -61,7 +61,7 @@ ALL: Final = tuple(
     rule(module)
     for module in (
         false_declaration, missing_declaration, empty_origin, computed_declaration, undecided_declaration,
-        needless_origin, hand_rolled_fence, fence_marker, double_fence, foreign_framing, foreign_format, foreign_error,  # noqa: E501
+        needless_origin, hand_rolled_fence, fence_marker, double_fence, foreign_framing, foreign_format, foreign_error,
         handler_bypass, bad_suppression, unused_suppression,
     )
 )  # fmt: skip

@@ -18,6 +18,4 @@ LINES: Final = HEAD.count("\n")
 def tool(body: str, declaration: str = "untrusted_output=False") -> str:
     """A module whose one tool has a handler named `page`."""
     given = f", {declaration}" if declaration else ""
-    return (
-        f'{HEAD}{body}\nTOOL = ToolDef(name="page", description="Reads.", input=Page, handler=page{given})\n'
-    )
+    return f'{HEAD}{body}\nTOOL = ToolDef(name="page", description="Reads.", input=Page, handler=page{given})\n'

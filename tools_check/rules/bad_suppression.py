@@ -3,7 +3,7 @@
 The form is `# tools-check: ignore[rule-name] -- reason`.
 The rule is named so that nothing else is silenced with it; the reason is there for the person who reviews the line.
 A comment that lacks either silences nothing.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

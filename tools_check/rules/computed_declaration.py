@@ -4,7 +4,7 @@
 A value that comes out of a call, a setting or a condition can be `False` on the day that matters.
 
 Write `False`, a string, a constant, or a function of the input that gives the origin.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r}: untrusted_output is computed, so nobody can read from the source who chose the bytes.",  # noqa: E501
+            f"Tool {name!r}: untrusted_output is computed, so nobody can read from the source who chose the bytes.",
             "untrusted_output=False, a string, or a function of the input that gives the origin",
             tool=name,
             identity=name,
@@ -46,8 +46,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def is_computed(value: Value) -> bool:
     """Whether a declaration is anything but one constant, strings, or something to call."""
     if any(
-        isinstance(r, Func | Partial | Cls | Method) or (isinstance(r, Obj) and r.kind == "inst")
-        for r in value.refs
+        isinstance(r, Func | Partial | Cls | Method) or (isinstance(r, Obj) and r.kind == "inst") for r in value.refs
     ):
         return False
     if not value.exact:
@@ -74,7 +73,7 @@ REPORTED = (
     Case(
         "keywords from elsewhere",
         tool(
-            "import json\n\nREST = json.load(open('tool.json'))\n\ndef page(request: Page) -> str:\n    return 'own'\n",  # noqa: E501
+            "import json\n\nREST = json.load(open('tool.json'))\n\ndef page(request: Page) -> str:\n    return 'own'\n",
             "**REST",
         ),
     ),
@@ -83,7 +82,7 @@ SILENT = (
     Case(
         "a constant",
         tool(
-            "ORIGIN = 'web page'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",  # noqa: E501
+            "ORIGIN = 'web page'\n\ndef page(request: Page) -> str:\n    return httpx.get(request.url).text\n",
             "untrusted_output=ORIGIN",
         ),
     ),

@@ -4,7 +4,7 @@ The dispatcher fences what a tool returns, from the tool's declaration, for ever
 A block inside a block tells the reader nothing more, and the dispatcher refuses such an answer (`double_fence`).
 
 Return the bare text, or a `Foreign`, and keep the declaration.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r} declares an origin, so the dispatcher fences its answer, but {judged.handler_name} has "  # noqa: E501
+            f"Tool {name!r} declares an origin, so the dispatcher fences its answer, but {judged.handler_name} has "
             "fenced it by hand already.",
             "return the text without fence_untrusted(...)",
             tool=name,

@@ -4,7 +4,7 @@ An origin is shown to the reader at the head of the block: "web page", "issue 7 
 A blank string, or one of punctuation alone, tells nobody where the text came from, and `True` or `None` are no origin.
 
 Write where the bytes come from, in a few words.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             judged.tool.path,
             judged.tool.site,
             f"Tool {name!r}: untrusted_output is {min(repr(c[1]) for c in empty)}, which names no origin.",
-            'untrusted_output="where the bytes come from", or False if the handler returns only this program\'s own words',  # noqa: E501
+            'untrusted_output="where the bytes come from", or False if the handler returns only this program\'s own words',
             tool=name,
             identity=name,
         )
@@ -60,9 +60,7 @@ REPORTED = (
     Case("None", tool("def page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=None")),
     Case(
         "a constant that is blank",
-        tool(
-            "ORIGIN = '-'\n\ndef page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=ORIGIN"
-        ),
+        tool("ORIGIN = '-'\n\ndef page(request: Page) -> str:\n    return 'own'\n", "untrusted_output=ORIGIN"),
     ),
 )
 SILENT = (

@@ -9,7 +9,7 @@ The finding shows the way of the text, from the call that brought it in to the a
 Name the origin instead of `False`: a string, or a function of the input that gives one.
 When only a number or one of your own words is wanted, take that: `len(text)`, `"up" if ok else "down"`,
 `Foreign.measure`, `Foreign.one_of`.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ REPORTED = (
     Case(
         "False from a table of settings",
         tool(
-            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\nOWN = {'untrusted_output': False}\n",  # noqa: E501
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\nOWN = {'untrusted_output': False}\n",
             "**OWN",
         ),
     ),
@@ -100,9 +100,7 @@ SILENT = (
     ),
     Case(
         "a length",
-        tool(
-            "def page(request: Page) -> str:\n    return f'{len(httpx.get(request.url).text)} characters'\n"
-        ),
+        tool("def page(request: Page) -> str:\n    return f'{len(httpx.get(request.url).text)} characters'\n"),
     ),
     Case(
         "a word of our own table, found by a foreign key",
@@ -119,7 +117,7 @@ SILENT = (
     Case(
         "a measure of a Foreign",
         tool(
-            "def page(request: Page):\n    return reply(f'{Foreign(httpx.get(request.url).text).measure(len)} characters')\n"  # noqa: E501
+            "def page(request: Page):\n    return reply(f'{Foreign(httpx.get(request.url).text).measure(len)} characters')\n"
         ),
     ),
     Case(

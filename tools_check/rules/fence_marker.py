@@ -4,7 +4,7 @@ Only the fence writes its marker; a program that spells it can open or close a b
 reads blocks that nobody verified.
 
 Use `fence_untrusted` and `unfence_untrusted`, which know the key.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ What the other side wrote - an error body, a database's message, the output of a
 is fenced.
 
 Write `ToolFailed("own words", detail=Foreign(their_text))`.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             noted.path,
             noted.site,
-            "The own words of a ToolFailed hold text that somebody else chose; they are shown outside the fence.",  # noqa: E501
+            "The own words of a ToolFailed hold text that somebody else chose; they are shown outside the fence.",
             'raise ToolFailed("own words", detail=Foreign(their_text))',
             trace=facts.trace(label),
             identity=noted.text,

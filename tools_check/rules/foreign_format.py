@@ -5,7 +5,7 @@
 This rule finds it without running anything.
 
 Give the `Foreign` to `reply(...)` as a part of its own, or use `map` to keep it foreign while changing it.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "error",
             noted.path,
             noted.site,
-            f"A Foreign value is made into text by {noted.text}; it has no string form, and this raises when it runs.",  # noqa: E501
+            f"A Foreign value is made into text by {noted.text}; it has no string form, and this raises when it runs.",
             "reply('own words', value), or value.map(lambda text: ...)",
             trace=facts.trace(label),
             identity=noted.text,
@@ -38,7 +38,7 @@ REPORTED = (
     Case(
         "an f-string",
         tool(
-            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'got {text}')\n",  # noqa: E501
+            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply(f'got {text}')\n",
             'untrusted_output="web page"',
         ),
         LINES + 3,
@@ -60,14 +60,14 @@ SILENT = (
     Case(
         "kept apart",
         tool(
-            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply('got', text)\n",  # noqa: E501
+            "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply('got', text)\n",
             'untrusted_output="web page"',
         ),
     ),
     Case(
         "changed inside",
         tool(
-            "def page(request: Page):\n    return Foreign(httpx.get(request.url).text).map(lambda text: f'<{text}>')\n",  # noqa: E501
+            "def page(request: Page):\n    return Foreign(httpx.get(request.url).text).map(lambda text: f'<{text}>')\n",
             'untrusted_output="web page"',
         ),
     ),

@@ -6,7 +6,7 @@ A sentence given to `refuse(...)` is ours too.
 
 Give the text as it is (`Foreign`), and say about it only what cannot carry words: `measure` for a number, `one_of` for
 one of your own words.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             noted.path,
             noted.site,
             f"Text that somebody else chose stands in {where}, outside the fence.",
-            "pass the text as a Foreign part of its own, or only a number or a word of ours about it (measure, one_of)",  # noqa: E501
+            "pass the text as a Foreign part of its own, or only a number or a word of ours about it (measure, one_of)",
             trace=facts.trace(label),
             identity=noted.text,
         )

@@ -5,7 +5,7 @@ fences the answer from the declaration.
 `tool.handler(...)` does none of that, and the bytes it returns are not marked.
 
 Call `run_registry_tool(deployment, name, arguments)`, or `call_tool(name, arguments)` inside another handler.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             noted.path,
             noted.site,
             "A tool's handler is called past the dispatcher: no permission, no deadline, no fence.",
-            "await run_registry_tool(deployment, name, arguments), or call_tool(name, arguments) inside a handler",  # noqa: E501
+            "await run_registry_tool(deployment, name, arguments), or call_tool(name, arguments) inside a handler",
             identity=noted.text,
         )
 

@@ -31,9 +31,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             judged.tool.path,
             judged.tool.site,
             f"Tool {name!r} does not say who chose the bytes that it returns: untrusted_output is missing.",
-            origin
-            if judged.verdict != "undecided"
-            else 'untrusted_output=False, or untrusted_output="the origin",',
+            origin if judged.verdict != "undecided" else 'untrusted_output=False, or untrusted_output="the origin",',
             tool=name,
             trace=facts.trace(label),
             identity=name,

@@ -5,7 +5,7 @@ It is worth a look when the tool only writes, measures or repeats its own argume
 words reads better outside a fence.
 
 Write `untrusted_output=False` if the handler returns only this program's own words.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -22,12 +22,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     """Tools with an origin and an answer of their own words."""
     for judged in facts.analysis.tools:
         value = judged.tool.fields.get("untrusted_output")
-        if (
-            judged.tool.style != "registry"
-            or value is None
-            or declares_false(value)
-            or not judged.handler_name
-        ):
+        if judged.tool.style != "registry" or value is None or declares_false(value) or not judged.handler_name:
             continue
         if judged.verdict != "own" or not (value.refs or value.strings()) or judged.tool.entry:
             continue
@@ -37,7 +32,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "info",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r} names an origin, but {judged.handler_name} returns only this program's own words as far as "  # noqa: E501
+            f"Tool {name!r} names an origin, but {judged.handler_name} returns only this program's own words as far as "
             "the checker can see.",
             "untrusted_output=False, if that is so",
             tool=name,
@@ -65,7 +60,7 @@ SILENT = (
     Case(
         "undecided under an origin",
         tool(
-            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",  # noqa: E501
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",
             'untrusted_output="renderer"',
         ),
     ),

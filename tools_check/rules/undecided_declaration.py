@@ -7,7 +7,7 @@ What cannot be followed is never taken to be clean.
 Name an origin when the bytes come from outside.
 When they do not, say so to the checker: list the function under `own` in a `[tool.tools_check.sources]` table of
 pyproject.toml, or give the value a type that the checker can follow.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             "warning",
             judged.tool.path,
             judged.tool.site,
-            f"Tool {name!r} says that it returns only this program's own words (untrusted_output=False), but what "  # noqa: E501
+            f"Tool {name!r} says that it returns only this program's own words (untrusted_output=False), but what "
             f"{label.root.name} gives cannot be followed, and it reaches the answer.",
-            f"name an origin, or list {label.root.name.removesuffix('()')} as `own` in [tool.tools_check.sources]",  # noqa: E501
+            f"name an origin, or list {label.root.name.removesuffix('()')} as `own` in [tool.tools_check.sources]",
             tool=name,
             trace=facts.trace(label, last=facts.declaration(judged)),
             identity=f"{judged.handler_name}|{label.root.name}",
@@ -46,14 +46,12 @@ def check(facts: Facts) -> Iterator[Finding]:
 REPORTED = (
     Case(
         "a function of a library that nobody described",
-        tool(
-            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n"  # noqa: E501
-        ),
+        tool("import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n"),
     ),
     Case(
         "a callable found by a computed name",
         tool(
-            "import zz_plugins\n\ndef page(request: Page) -> str:\n    return getattr(zz_plugins.load(), request.url)()\n"  # noqa: E501
+            "import zz_plugins\n\ndef page(request: Page) -> str:\n    return getattr(zz_plugins.load(), request.url)()\n"
         ),
     ),
 )
@@ -73,7 +71,7 @@ SILENT = (
     Case(
         "an origin is named",
         tool(
-            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",  # noqa: E501
+            "import zz_unheard_of\n\ndef page(request: Page) -> str:\n    return zz_unheard_of.render(request.url)\n",
             'untrusted_output="renderer"',
         ),
     ),

@@ -3,7 +3,7 @@
 It was right once, or never; left in place it will silence the next finding on that line, which nobody has looked at.
 
 Delete the comment.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 )
 
 
-REPORTED = (
-    Case("nothing to silence", "X = 1  # tools-check: ignore[false-declaration] -- it was here once\n", 1),
-)
+REPORTED = (Case("nothing to silence", "X = 1  # tools-check: ignore[false-declaration] -- it was here once\n", 1),)
 SILENT = (
     Case(
         "something to silence",

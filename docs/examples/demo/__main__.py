@@ -204,7 +204,9 @@ def main() -> None:
     refusals = [line for name in ("undeclared.py", "disagreeing.py") for line in refused_by_mypy(name)]
     print("\n".join(refusals))
     accepted = refused_by_mypy("lying.py")
-    print(f"\n--- tools-check, over a tool that lies and that mypy {'refuses' if accepted else 'accepts'}\n", flush=True)
+    print(
+        f"\n--- tools-check, over a tool that lies and that mypy {'refuses' if accepted else 'accepts'}\n", flush=True
+    )
     print(found_by_the_checker("lying.py"))
     summary(steps, key, refusals)
     if len(refusals) != 2:

@@ -1,7 +1,7 @@
 """The demo: real tools against pages, a repository and files that fight back. No step of it is simulated.
 
 It starts a web server on loopback, makes a git repository, calls the tools through `run_registry_tool`, lets mypy refuse
-two tools, and lets `tools-check` find the lie of a third. Change a file under `pages/` or `notes/`, and what is printed changes.
+two tools, and lets `tools-check` find the lie of a third. Change a file under `pages/` or `notes/`, and the output changes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)
 	@$(BIN)/python -m docs.examples.demo
 
-test: lint types pytest
+test: lint types check pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -21,6 +21,10 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pyright
+
+check: $(STAMP)
+	$(BIN)/tools-check registry connectors tools_check docs/examples
+	$(BIN)/tools-check cases
 
 pytest: $(STAMP)
 ifdef CI

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import jsonschema  # type: ignore[import-untyped]  # ships no types
+import jsonschema
 import pytest
 
 from connectors.ingress import NetworkRules

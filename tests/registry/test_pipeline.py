@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
-import jsonschema  # type: ignore[import-untyped]  # ships no types
+import jsonschema
 import pytest
 from pydantic import Field
 

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-import jsonschema  # type: ignore[import-untyped]  # the library ships no types
+import jsonschema
 import pytest
 
 from tests.tools_check._running import DATA, HONEST, LYING, findings, tools_check, write

@@ -30,7 +30,7 @@ pytest: $(STAMP)
 ifdef CI
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 endif
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadscope
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks

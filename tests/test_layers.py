@@ -20,6 +20,7 @@ ORDER = (
     ("registry._narrow", "registry.documents"),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
     ("registry._encoded",),
+    ("registry._windows",),
     ("registry._fence", "registry._text"),
     ("registry._reply", "registry._schema"),
     ("registry._tooldef", "registry._outcome"),

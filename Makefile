@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)
 	@$(BIN)/python -m docs.examples.demo
 
-test: lint types pytest
+test: lint types check pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -22,11 +22,15 @@ types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pyright
 
+check: $(STAMP)
+	$(BIN)/tools-check registry connectors tools_check docs/examples
+	$(BIN)/tools-check cases
+
 pytest: $(STAMP)
 ifdef CI
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 endif
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadscope
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, assert_never, cast, final
 
 from pydantic import JsonValue
@@ -111,6 +112,12 @@ class CatalogTool:
         return deepcopy(self._body)
 
 
+@lru_cache(maxsize=1024)
+def shown_once(prose: CatalogProse, tool: AnyTool) -> CatalogTool:
+    """Tools go by identity and never change, and what is shown of one is handed out in copies, so one showing serves all."""
+    return CatalogTool.under(prose, tool)
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Catalog:
@@ -129,7 +136,7 @@ class Catalog:
         """Show these tools under a deployment's setting."""
         made = object.__new__(cls)
         object.__setattr__(made, "catalog_prose", prose)
-        object.__setattr__(made, "tools", tuple(CatalogTool.under(prose, tool) for tool in tools))
+        object.__setattr__(made, "tools", tuple(shown_once(prose, tool) for tool in tools))
         return made
 
     @property

@@ -9,9 +9,10 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from registry._foreign import Foreign, open_foreign, origins_of
-from registry._outcome import Answered, Failed, Outcome, Refused
+from registry._outcome import Answered, Failed, MediaPart, Outcome, Refused
+from registry._reply import Media
 
-__all__ = ["enveloped", "outcome_body"]
+__all__ = ["enveloped", "media_of", "outcome_body"]
 
 
 def outcome_body(outcome: Outcome) -> dict[str, JsonValue]:
@@ -28,3 +29,8 @@ def enveloped(data: JsonValue | Foreign[JsonValue]) -> JsonValue:
     if isinstance(data, Foreign):
         return {"untrusted": open_foreign(data), "origins": list(origins_of(data))}
     return None if data is None else {"own": data}
+
+
+def media_of(part: MediaPart) -> Media:
+    """Return the bytes of a media part, to be sent between its `opening` and its `closing` and nowhere else."""
+    return open_foreign(part.media) if isinstance(part.media, Foreign) else part.media

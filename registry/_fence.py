@@ -18,14 +18,15 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NoReturn, final
 
 from registry._as_text import as_text as as_text  # part of this module's interface
 from registry._control_tokens import EXACT, FAMILIES
-from registry._encoded import DECODING, FILLERS, NORMALISING, decoded, is_ignorable
+from registry._encoded import FILLERS, Rewriting, decoding, is_ignorable, may_hold_encoded, normalising
 from registry._lookalikes import LOOKALIKES
+from registry._windows import windows
 from registry.errors import FenceError
 
 # ---------------------------------------------------------------------------------------- wordings
@@ -165,11 +166,9 @@ class FenceKey:
     def digest(self, *fields: bytes) -> str:
         """The id over these fields, each under its length, so that no two lists of fields give the same
         bytes."""
-        mac = hmac.new(self._secret, digestmod=hashlib.sha256)
-        for field in fields:
-            mac.update(len(field).to_bytes(8, "big"))
-            mac.update(field)
-        return mac.hexdigest()[:ID_DIGITS]
+        # At once and not field by field: most texts are short, and an object that is fed costs several times more.
+        message = b"".join([part for field in fields for part in (len(field).to_bytes(8, "big"), field)])
+        return hmac.digest(self._secret, message, "sha256").hex()[:ID_DIGITS]
 
 
 def text_id(key: FenceKey, words: str, shown: str) -> str:
@@ -188,13 +187,20 @@ ESCAPE_CLOSE: Final = "⧽"
 SYMBOLS: Final = "".join(c for letters in LOOKALIKES.values() for c in letters if not c.isalnum())
 TAG_LETTERS: Final = "\U000e0030-\U000e0039\U000e0041-\U000e005a\U000e0061-\U000e007a"
 PASSED_OVER: Final = rf"(?:[^\w{ESCAPE_OPEN}{ESCAPE_CLOSE}{SYMBOLS}{TAG_LETTERS}]|[_{FILLERS}])*+"
-READS_AS_WORD: Final = re.compile(
-    PASSED_OVER.join(f"[{letter}{letter.upper()}{LOOKALIKES[letter]}]" for letter in WORD)
-)
+LETTERS: Final = tuple(f"{letter}{letter.upper()}{LOOKALIKES[letter]}" for letter in WORD)
+# For texts of ASCII alone the same, and its end from the rarest letter on, in each case: a search that begins
+# with one plain character is many times faster than one that begins with a class.
 READS_AS_WORD_ASCII: Final = re.compile(r"[\W_]*+".join(f"[{letter}{letter.upper()}]" for letter in WORD), re.ASCII)
-ASCII_LOWER: Final = bytes(range(256)).lower()
-ASCII_PASSED_OVER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
-ASCII_WORD: Final = WORD.encode()
+RAREST: Final = WORD[3]
+WORD_ENDS: Final = tuple(
+    re.compile(rest + "".join(rf"[\W_]*+[{letter}{letter.upper()}]" for letter in WORD[4:]), re.ASCII)
+    for rest in (RAREST, RAREST.upper())
+)
+
+
+@cache  # compiled when the first text beyond ASCII comes, because it takes longer than the rest of the import
+def reads_as_word() -> re.Pattern[str]:
+    return re.compile(PASSED_OVER.join(f"[{letters}]" for letters in LETTERS))
 
 
 # Decides for most texts beyond ASCII that there is none: the first two letters, found by whole ranges in
@@ -202,31 +208,33 @@ ASCII_WORD: Final = WORD.encode()
 # back makes the first letter exact again: were it one of the characters passed over, a run of it would cost
 # quadratic time.
 RARE_PLANES: Final = "\U00010280-\U0001f1ff\U000e0041-\U000e007a"
-FIRST, SECOND = (
-    f"[{letter}{letter.upper()}{''.join(c for c in LOOKALIKES[letter] if ord(c) < 0x10000)}{RARE_PLANES}]"
-    for letter in WORD[:2]
-)
-BEGINS: Final = re.compile(f"{FIRST}(?<=[{WORD[0]}{WORD[0].upper()}{LOOKALIKES[WORD[0]]}])(?={PASSED_OVER}{SECOND})")
+
+
+@cache
+def begins() -> re.Pattern[str]:
+    first, second = (f"[{''.join(c for c in letters if ord(c) < 0x10000)}{RARE_PLANES}]" for letters in LETTERS[:2])
+    return re.compile(f"{first}(?<=[{LETTERS[0]}])(?={PASSED_OVER}{second})")
 
 
 def word_offsets(text: str) -> list[int]:
     """Where something begins that reads as the marker word."""
-    if not text.isascii():
-        begins = (hit.start() for hit in BEGINS.finditer(text))
-        return [offset for offset in begins if READS_AS_WORD.match(text, offset)]
-    # The bytes decide several times faster than a regular expression that there is none.
-    if ASCII_WORD not in text.encode().translate(ASCII_LOWER, ASCII_PASSED_OVER):
-        return []
-    return [hit.start() for hit in READS_AS_WORD_ASCII.finditer(text)]
+    if text.isascii():
+        return [hit.start() for hit in READS_AS_WORD_ASCII.finditer(text)] if may_hold_ascii_word(text) else []
+    word = reads_as_word()
+    starts = [hit.start() for hit in begins().finditer(text)]
+    return [offset for offset in starts if word.match(text, offset)]
+
+
+def may_hold_ascii_word(text: str) -> bool:
+    return (RAREST in text or RAREST.upper() in text) and any(end.search(text) for end in WORD_ENDS)
 
 
 NAMES: Final = frozenset(token.lower() for token in EXACT)
-# The class in front is what the search looks for; the looks back then tell the two kinds apart.
-TOKENS: Final = re.compile(
-    rf"[<\[](?:(?<=<)(?:{'|'.join(FAMILIES)})|((?<=<)</?[a-z]{{2,20}}>>|(?<=<)/?[a-z][a-z0-9_:]{{1,39}}+>"
-    r"|(?<=\[)/?[a-z_]{2,40}+\]))",
-    re.ASCII,
+# Each begins with one plain character, and only looks ahead, so that no token hides another that begins in it.
+ANGLE_TOKENS: Final = re.compile(
+    rf"<(?=(?:{'|'.join(FAMILIES)})|(</?[a-z]{{2,20}}>>|/?[a-z][a-z0-9_:]{{1,39}}+>))", re.ASCII
 )
+SQUARE_TOKENS: Final = re.compile(r"\[(?=(/?[a-z_]{2,40}+\]))", re.ASCII)
 TOKEN_STARTS: Final = re.compile(r"[<\[＜﹤［﹇]")
 
 
@@ -237,11 +245,18 @@ def token_offsets(text: str) -> list[int]:
         return tokens_in(text.lower()) if "<" in text or "[" in text else []
     if not TOKEN_STARTS.search(text):
         return []
-    return NORMALISING.sources(text, tokens_in(NORMALISING.apply(text)[0].lower()))
+    normalised = normalising().apply(text)
+    return normalised.sources(tokens_in(normalised.after.lower()))
 
 
 def tokens_in(text: str) -> list[int]:
-    return [hit.start() for hit in TOKENS.finditer(text) if hit.lastindex is None or hit[0] in NAMES]
+    """Where a control token begins in lower-case text, ascending."""
+    return sorted(
+        hit.start()
+        for tokens in (ANGLE_TOKENS, SQUARE_TOKENS)
+        for hit in tokens.finditer(text)
+        if hit.lastindex is None or hit[0] + hit[1] in NAMES
+    )
 
 
 MAX_DECODINGS: Final = 3
@@ -249,23 +264,35 @@ MAX_DECODINGS: Final = 3
 
 def dangerous_offsets(text: str, *, tokens: bool) -> list[int]:
     """Where a marker or (with `tokens`) a control token begins, as written or after up to three decodings."""
+    hits = offsets_in(text, tokens=tokens)
+    near = windows(text) if may_hold_encoded(text) else None
+    if near is None:
+        return hits
+    return sorted({*hits, *near.sources(offsets_in_decodings(near.text, tokens=tokens))})
+
+
+def offsets_in(text: str, *, tokens: bool) -> list[int]:
+    words = word_offsets(text)
+    found = token_offsets(text) if tokens else []
+    return sorted({*words, *found}) if words and found else words or found
+
+
+def offsets_in_decodings(text: str, *, tokens: bool) -> set[int]:
+    """The same for one to three decodings alone, as offsets in the text before them."""
     found: set[int] = set()
-    earlier: list[str] = []
+    steps: list[Rewriting] = []
     view, may_nest = text, True
-    while True:
-        hits = word_offsets(view)
-        if tokens:
-            hits = sorted({*hits, *token_offsets(view)})
-        for source in reversed(earlier) if hits else ():
-            hits = DECODING.sources(source, hits)
+    while may_nest and len(steps) < MAX_DECODINGS and may_hold_encoded(view):
+        step = decoding().apply(view)
+        if step.after == view:
+            break
+        steps.append(step)
+        view, may_nest = step.after, step.may_nest
+        hits = offsets_in(view, tokens=tokens)
+        for earlier in reversed(steps):
+            hits = earlier.sources(hits)
         found.update(hits)
-        if not may_nest or len(earlier) == MAX_DECODINGS:
-            return sorted(found)
-        next_view, may_nest = decoded(view)
-        if next_view == view:
-            return sorted(found)
-        earlier.append(view)
-        view = next_view
+    return found
 
 
 # ---------------------------------------------------------------------------------------- escapes
@@ -274,7 +301,6 @@ def dangerous_offsets(text: str, *, tokens: bool) -> list[int]:
 # characters, lone surrogates, and the brackets of the escape itself.
 ESCAPED: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f\ud800-\udfff⧼⧽"
 ESCAPED_RUN: Final = re.compile(f"[{ESCAPED}]+")
-ESCAPED_RUN_CRLF: Final = re.compile(f"[{ESCAPED}\n]+")
 ASCII_PLAIN: Final = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 ESCAPE: Final = re.compile("⧼([0-9a-f]{2,6}(?: [0-9a-f]{2,6})*)⧽")
 
@@ -294,7 +320,19 @@ def escape(character: str) -> str:
     return f"{ESCAPE_OPEN}{ord(character):02x}{ESCAPE_CLOSE}"
 
 
+class Escapes(dict[str, str]):
+    """The escape of a character, filled as characters come; few begin a marker or a token."""
+
+    def __missing__(self, character: str) -> str:
+        shown = escape(character)
+        if ord(character) < 0x10000:
+            self[character] = shown
+        return shown
+
+
 SHOWN: Final = Shown()
+ESCAPES: Final = Escapes()
+LINE_ENDS: Final = re.compile("\\n")
 LONE_NEWLINE: Final = escape("\n")
 ADJACENT: Final = ESCAPE_CLOSE + ESCAPE_OPEN  # never in a text of which the brackets are escaped: joins two escapes
 
@@ -316,29 +354,32 @@ def show(text: str, broken: Sequence[int], *, crlf: bool) -> str:
         return show_crlf(text, broken)
     if not broken:
         return show_unbroken(text)
-    characters = list(text)
-    if not is_plain(text):
-        characters = [SHOWN[ord(character)] for character in characters]
-    for offset in broken:
-        characters[offset] = escape(text[offset])
-    return "".join(characters).replace(ADJACENT, " ")
+    characters = list(text) if is_plain(text) else shown_characters(text)
+    return joined(characters, text, broken)
 
 
 def show_crlf(text: str, broken: Sequence[int]) -> str:
     """The same with LF in place of CRLF, and every other line end escaped."""
     if not broken and text.count("\n") == text.count("\r") == text.count("\r\n"):
         return show_unbroken(text.replace("\r\n", "\n"))
-    lines: list[str] = []
-    start = first = 0
-    for line in text.split("\r\n"):
-        end = start + len(line)
-        last = first
-        while last < len(broken) and broken[last] < end:
-            last += 1
-        shown = show(line, [offset - start for offset in broken[first:last]], crlf=False)
-        lines.append(shown.replace("\n", LONE_NEWLINE).replace(ADJACENT, " "))
-        start, first = end + len("\r\n"), last
-    return "\n".join(lines)
+    characters = shown_characters(text)
+    for newline in LINE_ENDS.finditer(text):
+        end = newline.end()
+        if text[end - 2 : end] == "\r\n":
+            characters[end - 2 : end] = ("", "\n")
+        else:
+            characters[end - 1] = LONE_NEWLINE
+    return joined(characters, text, broken)
+
+
+def shown_characters(text: str) -> list[str]:
+    return list(map(SHOWN.__getitem__, map(ord, text)))
+
+
+def joined(characters: list[str], text: str, broken: Iterable[int]) -> str:
+    for offset in broken:
+        characters[offset] = ESCAPES[text[offset]]
+    return "".join(characters).replace(ADJACENT, " ")
 
 
 def is_plain(text: str) -> bool:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, Flag
+from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, Final, NoReturn, TypeVar, cast, final
 
@@ -159,7 +159,7 @@ def closed_model(model: type[BaseModel]) -> ClosedModel:
 
 
 def is_model(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseModel)
+    return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel
 
 
 # What may stand beside the `type` of a node and changes nothing about what comes out, or only makes it less.
@@ -235,7 +235,8 @@ class Walk:
 
     def enum(self, node: Mapping[str, Any], way: tuple[str, ...]) -> None:
         cls = cast("type[Enum]", node["cls"])
-        if issubclass(cls, Flag) or "missing" in node or cls._missing_.__func__ is not Enum._missing_.__func__:  # type: ignore[attr-defined]  # a classmethod has one
+        # A flag has one too: it makes a member of every number.
+        if "missing" in node or cls._missing_.__func__ is not Enum._missing_.__func__:  # type: ignore[attr-defined]  # a classmethod has one
             self.refuse(
                 way, "is an Enum that makes members of its own (a Flag, or one with _missing_). Write a plain one."
             )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
+from registry._reply import json_data
+
 if TYPE_CHECKING:
     from jsonpath import JSONPath, JSONPathEnvironment
 
@@ -177,7 +179,8 @@ def find(segments: tuple[Segment, ...], value: object) -> object:
 
 
 def parsed(text: str) -> object:
+    """The text as JSON, in the bounds of a reply's data, so that no depth of it fails later."""
     try:
-        return json.loads(text)
+        return json_data(json.loads(text))
     except (ValueError, RecursionError):
         return NOT_JSON

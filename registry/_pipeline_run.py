@@ -7,6 +7,7 @@ does. What a step found is never shown in a message of ours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, cast, final
 
@@ -20,9 +21,10 @@ from registry._foreign import Foreign, join_origins, open_foreign, origins_of, u
 from registry._outcome import Answered, Failed, Malformed, Outcome, Refused, Shed, TimedOut
 from registry._pipeline_model import LiteralForm, Pipeline, PromptForm, RefForm, Step, TextForm, When, WhenEquals
 from registry._pipeline_plan import plan_pipeline
-from registry._pipeline_refs import Missing, Ref, find, parse_ref, parse_template
+from registry._pipeline_refs import ID, Missing, Ref, find, parse_ref, parse_template
 from registry._render import refusal_text
-from registry._reply import Media, Reply
+from registry._reply import Media, Reply, json_data
+from registry.errors import ForeignError, PipelineError, PromptError, ReplyError
 from registry.prompt import PromptPart, owner, prompt, stranger
 
 __all__ = ["PipelineResult", "StepResult", "run_pipeline"]
@@ -93,7 +95,7 @@ async def run_pipeline(
         PipelineError: it cannot run. Nothing has run.
         asyncio.CancelledError: the caller was cancelled.
     """
-    given = dict(inputs or {})
+    given = {name: json_input(name, value) for name, value in (inputs or {}).items()}
     plan_pipeline(deployment, pipeline, caller=caller, inputs=given)
     run = Run(deployment=deployment, caller=caller, inputs={name: bound(name, value) for name, value in given.items()})
     last: Dispatched | None = None
@@ -109,6 +111,15 @@ async def run_pipeline(
     except Unbound as error:
         outcome = Failed(text=f"The pipeline ran and has no result: {error}.")
     return PipelineResult(outcome=outcome, stopped_at=None, steps=tuple(run.results))
+
+
+def json_input(name: str, value: object) -> JsonValue | Foreign[JsonValue]:
+    """A value of a run as JSON, built anew."""
+    try:
+        return cast("Foreign[object]", value).map(json_data) if isinstance(value, Foreign) else json_data(value)
+    except (ReplyError, ForeignError):
+        shown = name if ID.fullmatch(name) else "one"
+    raise PipelineError(f"inputs: {shown!r} is not JSON: str, int, float, bool, None, list, dict.")
 
 
 # -- values --------------------------------------------------------------------------------------------------------
@@ -248,7 +259,8 @@ class Run:
         return await start_call(
             self.deployment,
             step.tool,
-            {name: value.raw for name, value in made.items()},
+            # A copy: a handler that changes what it was given must not change what a later step is given.
+            {name: deepcopy(value.raw) for name, value in made.items()},
             self.caller,
             join_origins(*(value.origins for value in made.values())),
         )
@@ -266,7 +278,10 @@ class Run:
             return Value("".join(as_text(piece.raw) for piece in pieces), origins_in(pieces))
         if isinstance(argument, PromptForm):
             pieces = self.pieces(argument.prompt, path)
-            return Value(fenced(pieces, self.deployment), origins_in(pieces))
+            try:
+                return Value(fenced(pieces, self.deployment), origins_in(pieces))
+            except PromptError:
+                raise Unbound(f"{path}: a value that is our own holds a block of the fence") from None
         if isinstance(argument, dict):
             named = {key: self.made(item, f"{path}.{key}") for key, item in cast("dict[str, object]", argument).items()}
             return Value({key: value.raw for key, value in named.items()}, origins_in(named.values()))

@@ -38,6 +38,8 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"hedgerow needs {missing.name!r}: pip install 'hedgerow[cli]'")
 
+from registry._cli_http import serve, token
+
 __all__ = ["main"]
 
 T = TypeVar("T")
@@ -67,6 +69,10 @@ prose_option = click.option(
 @click.version_option(version("hedgerow"), prog_name="hedgerow")
 def main() -> None:
     """Agent tools that say who chose the bytes they return."""
+
+
+main.add_command(serve)
+main.add_command(token)
 
 
 @main.command()

@@ -9,15 +9,16 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import jsonschema  # type: ignore[import-untyped]  # ships no types
+import jsonschema
 import pytest
 
 from connectors.ingress import NetworkRules
 from connectors.manifest import Manifest, tools
-from registry import Deployment, Foreign, Outcome, fence_untrusted, run_registry_tool
+from registry import Deployment, Foreign, Outcome, catalog, fence_untrusted, run_registry_tool
 from registry._foreign import open_foreign, origins_of
 from registry.errors import DeclarationError, DocumentError
 from tests.support.deployments import KEY, deploy
@@ -157,7 +158,7 @@ def test_what_is_not_given_is_left_out(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b", "wörd", " blank"])
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b", "wörd", " padded"])
 def test_a_value_that_cannot_stand_in_a_header_is_refused_and_not_shown(tmp_path: Path, value: str) -> None:
     outcome, asked = ask(tmp_path, everywhere, {"q": value})
 
@@ -450,6 +451,21 @@ def test_prose_of_a_third_party_is_foreign(tmp_path: Path) -> None:
 
     assert isinstance(tool.description, Foreign)
     assert (open_foreign(tool.description), origins_of(tool.description)) == (WORDS, ("shop.example",))
+
+
+@pytest.mark.parametrize("setting", ["quoted", "omitted"])
+def test_the_catalogue_shows_a_third_partys_prose_as_the_deployment_says(
+    tmp_path: Path, setting: Literal["quoted", "omitted"]
+) -> None:
+    """Read as a program reads it, with another text in each place."""
+    prose = {"type": "string", "description": "PROSE OF AN INPUT"}
+    file = written(tmp_path, entry(description="PROSE OF A TOOL", http=HTTP, input={"a": prose}))
+    made = tools(file, secrets=secrets, author="shop.example")
+    shown = catalog(replace(deploy(*made), catalog_prose=setting))
+
+    assert [text in shown.text for text in ("PROSE OF A TOOL", "PROSE OF AN INPUT")] == [setting == "quoted"] * 2
+    assert [f"\n{text}" in shown.text for text in ("PROSE OF A TOOL", "PROSE OF AN INPUT")] == [False, False]
+    assert ("PROSE" in json.dumps(shown.body())) == (setting == "quoted")
 
 
 def test_prose_of_the_owner_is_own(tmp_path: Path) -> None:

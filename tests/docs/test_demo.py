@@ -35,5 +35,6 @@ def test_it_shows_refusals_a_fence_for_each_way_in_and_both_of_mypys_words() -> 
     assert (shown.returncode, shown.stderr) == (0, "")
     for word in ("address_refused", "path_refused", "git_show", "read_file", "fetch_url"):
         assert word in summary
+    assert "lying.py:13: httpx.get brings in bytes of somebody else" in shown.stdout
     assert 'undeclared.py:14: error: Missing named argument "untrusted_output"' in summary
     assert 'disagreeing.py:14: error: Cannot infer value of type parameter "DeclaredT"' in summary

@@ -1,7 +1,8 @@
 """What the pages show is what happens: every snippet is a file, every output is that of a run, every link leads somewhere.
 
 A comment before a code block says where it comes from: `snippet: FILE` is the file, `output: FILE` is what it prints,
-`mypy: FILE` is what `mypy --strict` says of it. A block of Python without one is an error.
+`mypy: FILE` is what `mypy --strict` says of it, `check: FILE` what `tools-check` does. A block of Python without one is an
+error.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def test_every_block_of_python_says_which_file_it_is() -> None:
 
 
 def test_every_kind_of_block_is_one_that_is_tested() -> None:
-    assert {block.kind for block in blocks()} <= {None, "snippet", "output", "mypy"}
+    assert {block.kind for block in blocks()} <= {None, "snippet", "output", "mypy", "check"}
 
 
 @pytest.mark.parametrize("block", of_kind("snippet"), ids=str)
@@ -81,6 +82,15 @@ def test_a_refusal_is_what_mypy_says_of_its_file(block: Block) -> None:
     ran = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, timeout=120)
 
     assert ran.stdout == block.body
+
+
+@pytest.mark.parametrize("block", of_kind("check"), ids=str)
+def test_a_finding_is_what_the_checker_says_of_its_file(block: Block) -> None:
+    file = ROOT / str(block.file)
+    command = [sys.executable, "-m", "tools_check", "--no-cache", file.name]
+    ran = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, timeout=120)
+
+    assert (ran.stdout, ran.stderr) == (block.body, "")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

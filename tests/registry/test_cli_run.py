@@ -41,13 +41,15 @@ def test_a_dry_run_prints_the_plan_and_calls_nothing() -> None:
     made = "an origin made from the input of list_issues"
     assert (ran.returncode, ran.stdout) == (
         0,
-        f"1. issues: list_issues (read), once -> foreign: {made}\n"
-        "   arguments.repo = inputs.repo -> own\n"
-        "2. note: note_title (write), for each item of issues.items (at most 20), when item.state equals a value"
-        f" -> foreign: {made}\n"
-        f"   arguments.number = item.number -> foreign: {made}\n"
-        f"   arguments.title = item.title, index -> foreign: {made}\n"
-        f"result = note -> foreign: {made}\n",
+        (
+            f"1. issues: list_issues (read), once -> foreign: {made}\n"
+            "   arguments.repo = inputs.repo -> own\n"
+            "2. note: note_title (write), for each item of issues.items (at most 20), when item.state equals a value"
+            f" -> foreign: {made}\n"
+            f"   arguments.number = item.number -> foreign: {made}\n"
+            f"   arguments.title = item.title, index -> foreign: {made}\n"
+            f"result = note -> foreign: {made}\n"
+        ),
     )
 
 

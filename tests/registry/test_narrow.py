@@ -348,7 +348,7 @@ def test_a_model_with_a_hook_of_its_authors_is_refused(model: type[BaseModel]) -
         Foreign({"number": 3}, "web").narrow(model)
 
 
-@pytest.mark.parametrize("model", [int, dict, Line(number=1, is_open=True), None, Typed])
+@pytest.mark.parametrize("model", [int, dict, BaseModel, Line(number=1, is_open=True), None, Typed])
 def test_what_is_no_model_is_refused(model: Any) -> None:
     with pytest.raises(ForeignError, match=r"derives from pydantic\.BaseModel"):
         Foreign({"number": 3}).narrow(model)

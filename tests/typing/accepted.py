@@ -9,7 +9,21 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from registry import AnyTool, FenceKey, Foreign, Hex, Media, MixedReply, OwnReply, ToolDef, ToolInput, refuse, reply
+from registry import (
+    AnyTool,
+    CatalogProse,
+    CatalogTool,
+    FenceKey,
+    Foreign,
+    Hex,
+    Media,
+    MixedReply,
+    OwnReply,
+    ToolDef,
+    ToolInput,
+    refuse,
+    reply,
+)
 from registry.prompt import AnthropicPrompt, Message, owner, prompt, stranger
 from registry.prompt import own as own_words
 
@@ -166,3 +180,17 @@ asked = prompt(
 )
 messages: list[Message] = asked.openai(key=FenceKey.random())
 arguments: AnthropicPrompt = asked.anthropic(key=FenceKey.random())
+
+
+# An input that says who worded its schema.
+class TheirInput(ToolInput):
+    prose_origin = "a server"
+
+
+class OurInput(ToolInput):
+    prose_origin = False
+
+
+# A carrier of prose, under the setting.
+def shown(prose: CatalogProse, tool: AnyTool) -> str:
+    return CatalogTool.under(prose, tool).description

@@ -7,7 +7,7 @@ Each wrong line carries the code of its refusal; under `warn_unused_ignores` a r
 
 from __future__ import annotations
 
-from registry import Foreign, MixedReply, OwnReply, ToolDef, ToolInput, reply
+from registry import AnyTool, CatalogTool, Foreign, MixedReply, OwnReply, ToolDef, ToolInput, reply
 from registry.prompt import own as own_words
 from registry.prompt import owner, prompt, stranger
 
@@ -123,3 +123,14 @@ own_words(page)  # type: ignore[arg-type]
 own_words("{name}", name="text")  # type: ignore[arg-type]
 own_words(words)  # pyright: ignore[reportArgumentType]  # mypy takes a LiteralString for any str
 stranger(1)  # type: ignore[arg-type]
+
+
+# An input whose schema was worded by something that is nobody.
+class NobodysInput(ToolInput):
+    prose_origin = True  # type: ignore[assignment]
+
+
+# A carrier of third-party prose without the setting, or under one that there is not.
+def carried(tool: AnyTool) -> None:
+    CatalogTool.under(tool)  # type: ignore[call-arg, arg-type]
+    CatalogTool.under("shown", tool)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The demo: real tools against pages, a repository and files that fight back. No step of it is simulated.
 
-It starts a web server on loopback, makes a git repository, calls the tools through `run_registry_tool`, and lets mypy
-refuse two tools. Change a file under `pages/` or `notes/`, and what is printed changes.
+It starts a web server on loopback, makes a git repository, calls the tools through `run_registry_tool`, lets mypy refuse
+two tools, and lets `tools-check` find the lie of a third. Change a file under `pages/` or `notes/`, and the output changes.
 """
 
 from __future__ import annotations
@@ -140,6 +140,20 @@ def refused_by_mypy(example: str) -> list[str]:
     return checked.stdout.splitlines()
 
 
+def found_by_the_checker(example: str) -> str:
+    """Let the checker follow the bytes of a tool that mypy accepts, and return its finding."""
+    checked = subprocess.run(
+        [sys.executable, "-m", "tools_check", "--no-cache", example],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if checked.returncode != 1:
+        sys.exit(f"tools-check did not find the lie in {example}.\n{checked.stdout}{checked.stderr}")
+    return checked.stdout
+
+
 def body_of(text: str, key: FenceKey) -> str | None:
     """The body of the block that a text ends in, if it verifies: what a program can tell and a model must be told."""
     lines = text.split("\n")
@@ -188,6 +202,12 @@ def main() -> None:
         steps = asyncio.run(calls(options.pages, options.notes, Path(scratch), key))
     print("\n--- mypy, over two tools with a wrong answer (this takes a moment)", flush=True)
     refusals = [line for name in ("undeclared.py", "disagreeing.py") for line in refused_by_mypy(name)]
+    print("\n".join(refusals))
+    accepted = refused_by_mypy("lying.py")
+    print(
+        f"\n--- tools-check, over a tool that lies and that mypy {'refuses' if accepted else 'accepts'}\n", flush=True
+    )
+    print(found_by_the_checker("lying.py"))
     summary(steps, key, refusals)
     if len(refusals) != 2:
         sys.exit("mypy did not refuse both tools; the gate is open.")

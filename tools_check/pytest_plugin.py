@@ -1,7 +1,7 @@
 """The pytest plugin of hedgerow's test kit. It is inert, and imports nothing of hedgerow, until it is asked.
 
 It stands outside of the package `registry` on purpose: pytest imports the plugins of every installed package, and a project
-with a module of its own named `registry` must still be able to run its tests.
+with a module of its own named `registry` must still be able to run its tests. It is no part of the checker.
 """
 
 from __future__ import annotations

@@ -1,0 +1,491 @@
+"""The HTTP surface: named deployments behind bearer tokens, one POST for a call.
+
+It translates an `Outcome` into a status and a body and decides nothing. It reads no more of a body than its limit, shows no
+text of an exception and no value of a caller, and logs no token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, final
+
+from pydantic import JsonValue
+from pydantic_core import from_json
+
+from registry._catalog import catalog
+from registry._deployment import Caller, Deployment
+from registry._dispatch import run_registry_tool
+from registry._envelope import media_of, outcome_body
+from registry._foreign import shown
+from registry._outcome import Answered, Failed, Malformed, Outcome, Refused, Shed, TimedOut
+from registry.errors import DeclarationError
+from registry.surfaces._headers import TRACE, Trace, is_json, request_id, trace_of, values
+from registry.surfaces._openapi import document, instance_document
+from registry.surfaces._problems import PROBLEMS, json_bytes, problem_body
+from registry.surfaces._tokens import Token, Tokens, digest_of, new_token
+
+try:
+    from starlette.routing import Route, Router
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"registry.surfaces.http needs {missing.name!r}: pip install 'hedgerow[http]'", name=missing.name
+    ) from missing
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["HttpSurface", "Token", "Tokens", "digest_of", "new_token"]
+
+log = logging.getLogger("hedgerow.http")
+
+JSON_TYPE = (b"content-type", b"application/json")
+PROBLEM_TYPE = (b"content-type", b"application/problem+json")
+CLOSE = (b"connection", b"close")
+# An answer belongs to one caller at one moment, and is never a page.
+SAFE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+# Most calls are done before it is worth watching whether their client has left.
+WATCH_AFTER_S = 0.05
+# For how much longer, and for how many times the bound, the rest of a body is read and dropped, so that its client sees why.
+LINGER_S = 1.0
+LINGER_BODIES = 4
+
+
+@final
+@dataclass(slots=True, kw_only=True, eq=False)
+class Exchange:
+    """One request, as its log line needs it."""
+
+    request_id: str
+    trace: Trace | None
+    started: float
+    route: str = "-"
+    caller: str | None = None
+    outcome: str | None = None
+    status: int = 0
+
+
+@final
+class HttpSurface:
+    """The ASGI application that serves deployments over HTTP.
+
+    Args:
+        instances: the deployments, by the name that stands in their address. They share one `Admission`.
+        tokens: who may come in, and for what.
+        max_body_bytes: the largest body of a request; a larger one is refused before it is parsed.
+        body_timeout_s: for how many seconds a body may be on its way.
+
+    Raises:
+        DeclarationError: an argument is not what it must be, two instances have an `Admission` of their own, or a token
+            opens an instance that there is not.
+    """
+
+    def __init__(
+        self, instances: Mapping[str, Deployment], *, tokens: Tokens, max_body_bytes: int, body_timeout_s: float
+    ) -> None:
+        check_instances(instances, tokens)
+        if max_body_bytes < 2:
+            raise DeclarationError(f"HttpSurface: max_body_bytes is {shown(max_body_bytes)}. Write 2 or more.")
+        if not 0 < body_timeout_s < math.inf:
+            raise DeclarationError(f"HttpSurface: body_timeout_s is {shown(body_timeout_s)}. Write seconds above 0.")
+        self.instances = dict(instances)
+        self.tokens = tokens
+        self.max_body_bytes = max_body_bytes
+        self.body_timeout_s = body_timeout_s
+        self.admission = next(iter(self.instances.values())).admission
+        # Who each token is in each instance that it opens; another pair is no way in.
+        self.callers = {
+            (token.id, name): token.caller(self.instances[name]) for token in tokens for name in token.instances
+        }
+        self.is_draining = False
+        self._app: ASGIApp = router(self)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request: give it an id, log it, and see to it that it gets an answer whatever happens."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = scope["headers"]
+        exchange = Exchange(request_id=request_id(headers), trace=trace_of(headers), started=time.monotonic())
+        scope["hedgerow"] = exchange
+        trace = TRACE.set(exchange.trace)
+        its_id = (b"x-request-id", exchange.request_id.encode("ascii"))
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                message["headers"] = [*message["headers"], its_id, *SAFE]
+                if self.is_draining:
+                    message["headers"].append(CLOSE)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception:
+            log.exception("Request %s failed in the surface itself.", exchange.request_id)
+            if not exchange.status:
+                await send_problem(sent, "internal", exchange)
+        finally:
+            TRACE.reset(trace)
+            log_exchange(scope, exchange)
+
+    def opened(self, scope: Scope) -> tuple[Caller, Deployment] | str:
+        """Return who asks and the deployment that is asked, or the name of the problem."""
+        token = self.tokens.of_header(values(scope["headers"], b"authorization"))
+        if token is None:
+            return "unauthorized"
+        exchange_of(scope).caller = token.id
+        name = scope["path_params"]["instance"]
+        caller = self.callers.get((token.id, name))
+        return "not-found" if caller is None else (caller, self.instances[name])
+
+
+def check_instances(instances: Mapping[str, Deployment], tokens: Tokens) -> None:
+    if not instances:
+        raise DeclarationError("HttpSurface: there is no instance. Write {'main': deployment}.")
+    admissions = {id(deployment.admission) for deployment in instances.values()}
+    if len(admissions) != 1:
+        raise DeclarationError(
+            "HttpSurface: the instances have an Admission each, so their bounds would add up. Give all of them the same one."
+        )
+    unknown = sorted({name for token in tokens for name in token.instances if name not in instances})
+    if unknown:
+        raise DeclarationError(
+            f"HttpSurface: tokens open the instances {unknown}, which there are not. There are: {', '.join(instances)}."
+        )
+
+
+def router(surface: HttpSurface) -> Router:
+    """Starlette's router alone: its middleware would answer in plain text, and this module answers for everything itself."""
+    routes = {
+        "/v1/instances/{instance}/tools/{tool}": Only(("POST",), Call(surface)),
+        "/v1/instances/{instance}/tools": Only(("GET", "HEAD"), Tools(surface)),
+        "/v1/instances/{instance}/openapi.json": Only(("GET", "HEAD"), InstanceDocument(surface)),
+        "/openapi.json": Only(("GET", "HEAD"), Document()),
+        "/healthz": Only(("GET", "HEAD"), Health()),
+        "/readyz": Only(("GET", "HEAD"), Ready(surface)),
+    }
+    # No redirect from `/tools/`: it would invite a client to repeat a call.
+    return Router([Route(path, app) for path, app in routes.items()], redirect_slashes=False, default=nowhere)
+
+
+async def nowhere(scope: Scope, _: Receive, send: Send) -> None:
+    """Answer for an address that there is not."""
+    await send_problem(send, "not-found", exchange_of(scope))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A route for some methods."""
+
+    methods: tuple[str, ...]
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] in self.methods:
+            await self.app(scope, receive, send)
+            return
+        allow = (b"allow", ", ".join(self.methods).encode("ascii"))
+        await send_problem(send, "method-not-allowed", exchange_of(scope), headers=(allow,))
+
+
+# -- the routes ----------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`POST /v1/instances/{instance}/tools/{tool}`: the body is the arguments."""
+
+    surface: HttpSurface
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route = "call"
+        opened = self.surface.opened(scope)
+        if isinstance(opened, str):
+            await send_problem(send, opened, exchange)
+            return
+        caller, deployment = opened
+        if not is_json(scope["headers"]):
+            await send_problem(send, "not-json-type", exchange)
+            return
+
+        body = await body_of(self.surface, scope, receive)
+        if isinstance(body, str):
+            await send_problem(send, body, exchange, lingering=receive, bound=self.surface.max_body_bytes)
+            return
+        try:
+            arguments = from_json(body, allow_inf_nan=False)
+        except ValueError:
+            await send_problem(send, "not-json", exchange)
+            return
+        del body
+
+        outcome = await called(deployment, caller, scope["path_params"]["tool"], arguments, receive)
+        if outcome is not None:
+            exchange.outcome = outcome.code
+            await send_outcome(send, outcome, exchange, deployment)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """`GET /v1/instances/{instance}/tools`: the tools that the token may use, and no others."""
+
+    surface: HttpSurface
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route = "tools"
+        opened = self.surface.opened(scope)
+        if isinstance(opened, str):
+            await send_problem(send, opened, exchange)
+            return
+        caller, deployment = opened
+        await respond(send, 200, json_bytes(catalog(deployment, caller).body()), JSON_TYPE)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InstanceDocument:
+    """`GET /v1/instances/{instance}/openapi.json`: one operation for each tool that the token may use."""
+
+    surface: HttpSurface
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route = "document"
+        opened = self.surface.opened(scope)
+        if isinstance(opened, str):
+            await send_problem(send, opened, exchange)
+            return
+        caller, deployment = opened
+        found = catalog(deployment, caller)
+        await respond(send, 200, json_bytes(instance_document(scope["path_params"]["instance"], found)), JSON_TYPE)
+
+
+@final
+class Document:
+    """`GET /openapi.json`: the form of every address. It names no instance and no tool, so it needs no token."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self) -> None:
+        self._body = json_bytes(document())
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        exchange_of(scope).route = "openapi"
+        await respond(send, 200, self._body, JSON_TYPE)
+
+
+@final
+class Health:
+    """`GET /healthz`: the process answers."""
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        exchange_of(scope).route = "health"
+        await respond(send, 200, b'{"status":"ok"}', JSON_TYPE)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """`GET /readyz`: new calls are welcome; 503 from the moment at which the process is asked to end."""
+
+    surface: HttpSurface
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route = "ready"
+        if self.surface.is_draining:
+            await send_problem(send, "draining", exchange)
+            return
+        await respond(send, 200, b'{"status":"ok"}', JSON_TYPE)
+
+
+# -- the body of a request -----------------------------------------------------------------------------------------
+
+
+async def body_of(surface: HttpSurface, scope: Scope, receive: Receive) -> bytes | str:
+    """Read a body, or return the name of the problem; nothing is read that says that it is too large."""
+    for length in values(scope["headers"], b"content-length"):
+        if int(length) > surface.max_body_bytes:
+            return "too-large"
+    try:
+        async with asyncio.timeout(surface.body_timeout_s):
+            return await whole(receive, surface.max_body_bytes)
+    except TimeoutError:
+        return "too-slow"
+
+
+async def whole(receive: Receive, bound: int) -> bytes | str:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return "too-slow"
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > bound:
+            return "too-large"
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def linger(receive: Receive, bound: int) -> None:
+    """Read and drop the rest of a body for a moment: a connection that is closed on unread bytes is reset, and the client
+    would never see why."""
+    left = bound
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while left > 0:
+                message = await receive()
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    return
+                left -= len(message.get("body", b""))
+
+
+# -- the call ------------------------------------------------------------------------------------------------------
+
+
+async def called(deployment: Deployment, caller: Caller, name: str, arguments: Any, receive: Receive) -> Outcome | None:
+    """Call a tool; None when the client has left before it answered, which cancels the call as it would in process."""
+    task = cast("asyncio.Task[Any]", asyncio.current_task())
+    watch = Watch(task, receive)
+    timer = task.get_loop().call_later(WATCH_AFTER_S, watch.start)
+    try:
+        return await run_registry_tool(deployment, name, arguments, caller=caller)
+    except asyncio.CancelledError:
+        if watch.has_left and task.uncancel() == 0:
+            return None
+        raise
+    finally:
+        timer.cancel()
+        watch.stop()
+
+
+@final
+class Watch:
+    """Cancels a task when the client of its request has gone. Starlette does not, and a `read` would run on for nobody."""
+
+    __slots__ = ("_receive", "_task", "_watching", "has_left")
+
+    def __init__(self, task: asyncio.Task[Any], receive: Receive) -> None:
+        self._task = task
+        self._receive = receive
+        self._watching: asyncio.Task[None] | None = None
+        self.has_left = False
+
+    def start(self) -> None:
+        self._watching = self._task.get_loop().create_task(self._wait())
+
+    def stop(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _wait(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.has_left = True
+        self._task.cancel()
+
+
+# -- the answer ----------------------------------------------------------------------------------------------------
+
+
+async def send_outcome(send: Send, outcome: Outcome, exchange: Exchange, deployment: Deployment) -> None:
+    match outcome:
+        case Answered():
+            body = outcome_body(outcome)
+            body["media"] = media(outcome)
+            await respond(send, 200, json_bytes(body), JSON_TYPE)
+        case Refused(code="unknown_tool"):
+            # Nothing of the outcome: the same bytes as for an instance that there is not.
+            await send_problem(send, "not-found", exchange)
+        case Refused(code="not_permitted"):
+            await send_problem(send, "not-permitted", exchange, outcome=outcome)
+        case Refused():
+            await respond(send, 200, json_bytes(outcome_body(outcome)), JSON_TYPE)
+        case Malformed():
+            await send_problem(send, "malformed", exchange, outcome=outcome)
+        case Failed():
+            await send_problem(send, "failed", exchange, outcome=outcome)
+        case Shed():
+            wait_s = max(1, math.ceil(deployment.admission.window_s))
+            retry = (b"retry-after", str(wait_s).encode("ascii"))
+            await send_problem(send, "shed", exchange, outcome=outcome, headers=(retry,))
+        case TimedOut():
+            await send_problem(send, "timed-out", exchange, outcome=outcome)
+
+
+def media(outcome: Answered) -> list[JsonValue]:
+    """The media of an answer; what stands between `opening` and `closing` is whose bytes the lines say."""
+    return [
+        {
+            "opening": part.opening,
+            "mime": media_of(part).mime,
+            "base64": b64encode(media_of(part).content).decode("ascii"),
+            "closing": part.closing,
+            "origins": list(part.origins),
+        }
+        for part in outcome.media
+    ]
+
+
+async def send_problem(
+    send: Send,
+    name: str,
+    exchange: Exchange,
+    *,
+    outcome: Outcome | None = None,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+    lingering: Receive | None = None,
+    bound: int = 0,
+) -> None:
+    """Send a problem, and for one about the body drop the rest of that."""
+    body = problem_body(name, exchange.request_id, None if outcome is None else outcome_body(outcome))
+    if name == "unauthorized":
+        headers = (*headers, (b"www-authenticate", b'Bearer realm="hedgerow"'))
+    if lingering is None:
+        await respond(send, PROBLEMS[name].status, json_bytes(body), PROBLEM_TYPE, *headers)
+        return
+    # The client has the whole answer before the rest of its body is dropped, and the connection ends after that.
+    await respond(send, PROBLEMS[name].status, json_bytes(body), PROBLEM_TYPE, CLOSE, *headers, ends=False)
+    await linger(lingering, bound * LINGER_BODIES)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def respond(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes], ends: bool = True) -> None:
+    length = (b"content-length", str(len(body)).encode("ascii"))
+    await send({"type": "http.response.start", "status": status, "headers": [length, *headers]})
+    await send({"type": "http.response.body", "body": body, "more_body": not ends})
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    return cast("Exchange", scope["hedgerow"])
+
+
+def log_exchange(scope: Scope, exchange: Exchange) -> None:
+    """One line for each request: nothing in it is the client's but an id of a narrow form, and the path is not in it."""
+    if log.isEnabledFor(logging.INFO):
+        log.info(
+            "%s %s %d %s caller=%s request=%s trace=%s %.1f ms",
+            scope["method"] if scope["method"] in ("GET", "POST", "HEAD") else "OTHER",
+            exchange.route,
+            exchange.status,
+            exchange.outcome or "-",
+            exchange.caller or "-",
+            exchange.request_id,
+            exchange.trace.trace_id if exchange.trace else "-",
+            (time.monotonic() - exchange.started) * 1000,
+        )

@@ -1,0 +1,204 @@
+"""What a user of the script sees."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.tools_check._running import DATA, HONEST, LYING, findings, tools_check, write
+
+
+def test_a_finding_says_what_is_wrong_how_the_bytes_came_and_what_to_write(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    done = tools_check(tmp_path, "app.py")
+    assert done.returncode == 1
+    assert done.stdout == (
+        "app.py:17:8: error false-declaration\n"
+        "  Tool 'page' says that it returns only this program's own words (untrusted_output=False), but page returns "
+        "bytes that somebody else chose: they come in through httpx.get.\n"
+        "\n"
+        "  The way of the bytes:\n"
+        "  1. app.py:10: httpx.get brings in bytes of somebody else\n"
+        "         return httpx.get(url).text\n"
+        "  2. app.py:14: returned by load()\n"
+        '         return f"got {load(request.url)}"\n'
+        "  3. app.py:17: returned by page()\n"
+        "         TOOL = ToolDef(\n"
+        "  4. app.py:22: declared as its own words here\n"
+        "         untrusted_output=False,\n"
+        "\n"
+        '  Write instead:  untrusted_output="http",\n'
+        "  More:           tools-check explain false-declaration\n"
+        "\n"
+        "1 error in 1 file\n"
+    )
+
+
+def test_a_jsonl_finding_has_the_fields_that_programs_rest_on(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    (row,) = findings(tmp_path)
+    assert {"rule", "file", "line", "column", "message", "tool", "trace"} <= set(row)
+    assert (row["rule"], row["file"], row["line"], row["tool"]) == ("false-declaration", "app.py", 17, "page")
+    assert [(s["file"], s["line"]) for s in row["trace"]] == [
+        ("app.py", 10),
+        ("app.py", 14),
+        ("app.py", 17),
+        ("app.py", 22),
+    ]
+
+
+def test_an_honest_project_is_clean(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": HONEST})
+    assert tools_check(tmp_path).returncode == 0
+
+
+def test_a_file_that_is_no_python_is_named_and_the_rest_is_checked(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING, "broken.py": "def page(:\n"})
+    done = tools_check(tmp_path, "check", "--format", "concise", ".")
+    assert done.returncode == 2
+    assert "broken.py could not be read" in done.stderr
+    assert "app.py:17:8: error false-declaration" in done.stdout
+
+
+def test_a_path_that_does_not_exist_is_a_mistake_of_use(tmp_path: Path) -> None:
+    done = tools_check(tmp_path, "check", "nowhere")
+    assert done.returncode == 2
+    assert "there is no file or folder nowhere" in done.stderr
+
+
+def test_sarif_follows_the_published_schema_and_shows_the_way_of_the_bytes(tmp_path: Path) -> None:
+    """The schema is the published one of SARIF 2.1.0 (rtm.5), as it is shipped under MIT in @microsoft/jest-sarif."""
+    write(tmp_path, {"app.py": LYING, "broken.py": "def page(:\n"})
+    log = json.loads(tools_check(tmp_path, "check", "--format", "sarif", ".").stdout)
+    schema = json.loads((DATA / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
+    jsonschema.validate(log, schema)
+    (result,) = log["runs"][0]["results"]
+    lines = [
+        step["location"]["physicalLocation"]["region"]["startLine"]
+        for step in result["codeFlows"][0]["threadFlows"][0]["locations"]
+    ]
+    assert lines == [10, 14, 17, 22]
+    assert log["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
+def test_github_is_told_where_the_tool_is_declared_and_where_the_bytes_come_in(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    out = tools_check(tmp_path, "check", "--format", "github", ".").stdout.splitlines()
+    assert [line.partition(" ")[0] for line in out] == ["::error", "::notice"]
+    assert "file=app.py,line=17," in out[0]
+    assert "file=app.py,line=10," in out[1]
+
+
+def test_json_is_one_document(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    document = json.loads(tools_check(tmp_path, "check", "--format", "json", ".").stdout)
+    assert [f["rule"] for f in document["findings"]] == ["false-declaration"]
+    assert document["files"] == 1
+
+
+def test_standard_input_stands_for_a_file_of_the_project(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": HONEST})
+    done = tools_check(tmp_path, "check", "--format", "concise", "--stdin-filename", "app.py", stdin=LYING)
+    assert done.returncode == 1
+    assert "false-declaration" in done.stdout
+
+
+def test_statistics_count_by_rule(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    assert tools_check(tmp_path, "check", "--statistics").stdout == "     1  false-declaration\n"
+
+
+def test_the_files_that_would_be_read_can_be_listed(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"app.py": LYING, "pkg/__init__.py": "", "notes.txt": "", ".venv/pyvenv.cfg": "", ".venv/x.py": ""},
+    )
+    assert tools_check(tmp_path, "check", "--show-files").stdout.splitlines() == ["app.py", "pkg/__init__.py"]
+
+
+def test_every_rule_is_explained(tmp_path: Path) -> None:
+    listed = [line.split()[0] for line in tools_check(tmp_path, "explain").stdout.splitlines()]
+    assert "false-declaration" in listed
+    assert "untrusted_output" in tools_check(tmp_path, "explain", "false-declaration").stdout
+    assert tools_check(tmp_path, "explain", "no-such-rule").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("typo = 1", "no key 'typo'"),
+        ('environment = "maybe"', "environment is 'maybe'"),
+        ("[tool.tools_check.sources.lib]\ndefalt = 'own'", "unknown key 'defalt'"),
+        (
+            '[tool.tools_check.per-path-ignores]\n"x" = {rules = ["no-rule"], reason = "because"}',
+            "there is no rule 'no-rule'",
+        ),
+    ],
+)
+def test_a_setting_that_is_not_known_is_refused(table: str, words: str, tmp_path: Path) -> None:
+    write(tmp_path, {"pyproject.toml": f"[tool.tools_check]\n{table}\n", "app.py": LYING})
+    done = tools_check(tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_a_library_of_the_users_own_is_described_in_the_configuration(tmp_path: Path) -> None:
+    app = LYING.replace("import httpx", "import zz_wire").replace("httpx.get(url).text", "zz_wire.pull(url)")
+    write(tmp_path, {"app.py": app})
+    assert [f["rule"] for f in findings(tmp_path)] == ["undecided-declaration"]
+    write(
+        tmp_path,
+        {"pyproject.toml": '[tool.tools_check.sources.zz_wire]\norigin = "wire"\nsources = ["pull"]\n'},
+    )
+    assert [f["rule"] for f in findings(tmp_path)] == ["false-declaration"]
+    write(tmp_path, {"pyproject.toml": '[tool.tools_check.sources.zz_wire]\nown = ["pull"]\n'})
+    assert findings(tmp_path) == []
+
+
+def test_the_owners_environment_is_own_until_the_configuration_says_otherwise(tmp_path: Path) -> None:
+    app = LYING.replace("import httpx", "import os").replace("httpx.get(url).text", "os.environ.get(url, 'none')")
+    write(tmp_path, {"app.py": app})
+    assert findings(tmp_path) == []
+    write(tmp_path, {"pyproject.toml": '[tool.tools_check]\nenvironment = "foreign"\n'})
+    assert [f["rule"] for f in findings(tmp_path)] == ["false-declaration"]
+
+
+def test_a_comment_with_rule_and_reason_silences_a_finding(tmp_path: Path) -> None:
+    comment = "# tools-check: ignore[false-declaration] -- the page is our own status page"
+    write(tmp_path, {"app.py": LYING.replace("untrusted_output=False,", f"untrusted_output=False,  {comment}")})
+    done = tools_check(tmp_path)
+    assert done.returncode == 0
+    assert "1 silenced" in done.stdout
+
+
+def test_a_users_own_module_named_registry_is_told(tmp_path: Path) -> None:
+    write(tmp_path, {"registry.py": "X = 1\n", "app.py": LYING})
+    assert "hides hedgerow's own" in tools_check(tmp_path).stderr
+
+
+@pytest.mark.parametrize("arguments", [("--jobs", "1"), ("--jobs", "2"), ("--no-cache",), ()])
+def test_the_answer_is_the_same_bytes_however_it_is_computed(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    write(tmp_path, {f"pkg/m{i}.py": LYING for i in range(4)} | {"pkg/__init__.py": ""})
+    plain = tools_check(tmp_path, "check", "--no-cache", "--format", "jsonl", ".").stdout
+    for _ in range(2):
+        assert tools_check(tmp_path, "check", "--format", "jsonl", *arguments, ".").stdout == plain
+
+
+def test_an_edited_file_is_seen_through_the_cache(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    assert findings(tmp_path) != []
+    write(tmp_path, {"app.py": HONEST})
+    assert findings(tmp_path) == []
+
+
+def test_a_broken_cache_is_worked_around(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    before = findings(tmp_path)
+    for path in (tmp_path / ".tools_check_cache").rglob("*"):
+        if path.is_file():
+            path.write_bytes(os.urandom(64))
+    assert findings(tmp_path) == before

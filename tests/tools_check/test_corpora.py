@@ -1,0 +1,34 @@
+"""The labelled cases: small projects whose one tool declares False, and modules that do or do not word a fence.
+
+The rows are copies of the shared corpora `taint` and `wordings`; about as many of the same kinds are held back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools_check._running import rows, write
+from tools_check._check import Options, check_paths
+
+TAINT = rows("taint.jsonl")
+WORDINGS = rows("wordings.jsonl")
+
+
+@pytest.mark.parametrize("row", TAINT, ids=[r["id"] for r in TAINT])
+def test_a_false_declaration_is_reported_exactly_where_it_is_false(row: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, row["files"])
+    report = check_paths([tmp_path], Options(cache=False))
+    said = {f.rule for f in report.findings}
+    assert ("false-declaration" in said) == row["flag"]
+    assert "undecided-declaration" not in said
+
+
+@pytest.mark.parametrize("row", WORDINGS, ids=[r["id"] for r in WORDINGS])
+def test_a_second_fence_is_found_by_what_it_says(row: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(row["source"], encoding="utf-8")
+    report = check_paths([tmp_path], Options(cache=False))
+    said = {f.rule for f in report.findings} & {"hand-rolled-fence", "fence-marker"}
+    assert bool(said) == (row["label"] == "positive")

@@ -1,0 +1,129 @@
+"""The list of ways in: tools of any framework, with what the checker sees of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools_check._running import LYING, tools_check, write
+
+STYLES = {
+    "langchain": (
+        (
+            "from langchain_core.tools import BaseTool\nimport requests\n\nclass Read(BaseTool):\n    def _run(self, url: str) -> str:\n"  # noqa: E501
+            "        return requests.get(url).text\n    def _arun(self, url: str) -> str:\n        return 'later'\n"
+        ),
+        {"Read._run": True, "Read._arun": False},
+    ),
+    "fastmcp": (
+        (
+            "from fastmcp import FastMCP\nimport httpx\n\ndef make():\n    server = FastMCP('x')\n    @server.tool()\n    async def read(url: str) -> str:\n"  # noqa: E501
+            "        async with httpx.AsyncClient() as client:\n            return (await client.get(url)).text\n    @server.tool\n    def add(a: int, b: int) -> int:\n"  # noqa: E501
+            "        return a + b\n    return server\n"
+        ),
+        {"make.<locals>.read": True, "make.<locals>.add": False},
+    ),
+    "mcp-lowlevel": (
+        (
+            "from mcp.server import Server\nimport subprocess\n\napp = Server('x')\n\nclass Git:\n    def run(self, arguments):\n"  # noqa: E501
+            "        return subprocess.check_output(['git', 'log'])\n\n@app.call_tool()\nasync def call_tool(name, arguments):\n    return Git().run(arguments)\n"  # noqa: E501
+        ),
+        {"call_tool": True, "Git.run": True},
+    ),
+    "agno": (
+        (
+            "from agno.tools import Toolkit\n\nclass Files(Toolkit):\n    def __init__(self, read: bool = True):\n        tools = [self.save]\n        if read:\n"  # noqa: E501
+            "            tools.append(self.load)\n        super().__init__(name='files', tools=tools)\n    def load(self, path: str) -> str:\n        return open(path).read()\n"  # noqa: E501
+            "    def save(self, path: str, text: str) -> str:\n        open(path, 'w').write(text)\n        return f'saved {path}'\n"  # noqa: E501
+        ),
+        {"Files.load": True, "Files.save": False},
+    ),
+    "openai-agents": (
+        "from agents import function_tool\nimport os\n\n@function_tool\ndef names(folder: str) -> list[str]:\n    return os.listdir(folder)\n",  # noqa: E501
+        {"names": True},
+    ),
+    "pydantic-ai": (
+        "from pydantic_ai import Agent, RunContext\n\nagent = Agent('m')\n\n@agent.tool_plain\ndef dice() -> str:\n    import random\n    return str(random.randint(1, 6))\n",  # noqa: E501
+        {"dice": False},
+    ),
+    "smolagents": (
+        "from smolagents import Tool\nimport requests\n\nclass Visit(Tool):\n    def forward(self, url: str) -> str:\n        return requests.get(url).text\n",  # noqa: E501
+        {"Visit.forward": True},
+    ),
+    "llama-index": (
+        (
+            "from llama_index.core.tools.tool_spec.base import BaseToolSpec\nimport requests\n\nclass Search(BaseToolSpec):\n    spec_functions = ['find', ('now', 'anow')]\n"  # noqa: E501
+            "    def find(self, q: str) -> str:\n        return requests.get(q).text\n    def now(self) -> str:\n        return 'today'\n    async def anow(self) -> str:\n        return 'today'\n"  # noqa: E501
+        ),
+        {"Search.find": True, "Search.now": False, "Search.anow": False},
+    ),
+    "strands": (
+        "import requests\n\nTOOL_SPEC = {'name': 'fetch', 'description': 'd'}\n\ndef fetch(tool, **kwargs):\n    return {'content': [{'text': requests.get(tool['input']['url']).text}]}\n",  # noqa: E501
+        {"fetch": True},
+    ),
+    "autogen": (
+        "from autogen_core.tools import FunctionTool\nimport requests\n\ndef stock(name: str) -> str:\n    return requests.get(name).text\n\ntool = FunctionTool(stock, description='d')\n",  # noqa: E501
+        {"stock": True},
+    ),
+    "camel": (
+        (
+            "from camel.toolkits import FunctionTool\nfrom camel.toolkits.base import BaseToolkit\nimport requests\n\nclass Kit(BaseToolkit):\n    def look(self, q: str) -> str:\n"  # noqa: E501
+            "        return requests.get(q).text\n    def get_tools(self):\n        return [FunctionTool(self.look)]\n"
+        ),
+        {"Kit.look": True},
+    ),
+    "crewai": (
+        "from crewai.tools import tool\n\n@tool('echo')\ndef echo(text: str) -> str:\n    return text\n",
+        {"echo": False},
+    ),
+}
+
+
+def inventory(folder: Path, *arguments: str) -> list[dict[str, Any]]:
+    done = tools_check(folder, "inventory", "--format", "jsonl", *arguments)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_tools_of_a_framework_are_listed_with_their_verdict(style: str, tmp_path: Path) -> None:
+    source, wanted = STYLES[style]
+    write(tmp_path, {"app.py": source})
+    listed = inventory(tmp_path)
+    assert {row["qualname"]: row["untrusted"] for row in listed} == wanted
+    assert {row["style"] for row in listed} == {style}
+
+
+def test_a_registry_tool_is_listed_with_its_declaration_and_the_way_of_its_bytes(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    (row,) = inventory(tmp_path)
+    assert (row["file"], row["line"], row["qualname"]) == ("app.py", 13, "page")
+    assert (row["declaration"], row["verdict"], row["untrusted"]) == ("False", "foreign", True)
+    assert row["origins"] == ["http"]
+    assert row["trace"][0]["line"] == 10
+
+
+def test_a_committed_list_shows_a_new_way_in(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    assert tools_check(tmp_path, "inventory", "--write", "ingresses.md").returncode == 0
+    assert tools_check(tmp_path, "inventory", "--check", "ingresses.md").returncode == 0
+    write(tmp_path, {"app.py": "# a line more\n" + LYING})
+    assert tools_check(tmp_path, "inventory", "--check", "ingresses.md").returncode == 0
+    write(tmp_path, {"more.py": STYLES["openai-agents"][0]})
+    done = tools_check(tmp_path, "inventory", "--check", "ingresses.md")
+    assert done.returncode == 1
+    assert "+| more.py | names | openai-agents | - | foreign | os.listdir |" in done.stdout
+
+
+def test_a_framework_of_the_users_own_is_described_in_the_configuration(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app.py": "from zz_agents import ability\n\n@ability\ndef now() -> str:\n    return 'now'\n",
+            "pyproject.toml": '[tool.tools_check.frameworks.zz]\ndecorators = ["zz_agents.ability"]\n',
+        },
+    )
+    assert [(r["qualname"], r["style"]) for r in inventory(tmp_path)] == [("now", "zz")]

@@ -1,0 +1,311 @@
+"""Runs the stages over a set of files and gives what was seen: tools with their verdicts, and what rules
+want to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, final
+
+from tools_check import _call, _classes, _exec, _frameworks, _ours
+from tools_check._catalog import Catalog
+from tools_check._files import SourceFile
+from tools_check._ir import Def, ModuleIR, Node, walk
+from tools_check._link import Module, Project
+from tools_check._run import STEPS_PER_ENTRY, Frame, Run, ToolSeen
+from tools_check._values import (
+    CLEAN,
+    EMPTY,
+    Cls,
+    Ext,
+    Func,
+    Import,
+    Label,
+    Labels,
+    Obj,
+    Partial,
+    Value,
+    Wrapped,
+    join,
+    join_labels,
+    of,
+    sorted_refs,
+)  # fmt: skip
+
+Verdict = Literal["own", "foreign", "undecided"]
+ROUNDS: Final = 3
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Judged:
+    """A tool and what its handler returns."""
+
+    tool: ToolSeen
+    own: Labels
+    theirs: Labels
+    fenced: bool = False
+    handler_path: str = ""
+    handler_ordinal: int = -1
+    handler_name: str = ""
+
+    @property
+    def labels(self) -> Labels:
+        return join_labels((self.own, self.theirs))
+
+    @property
+    def verdict(self) -> Verdict:
+        kinds = {root.kind for root in self.labels}
+        return "foreign" if "foreign" in kinds else "undecided" if kinds else "own"
+
+    def first(self, kind: str) -> Label | None:
+        """The label of this kind with the shortest way."""
+        found = [label for root, label in self.labels.items() if root.kind == kind]
+        return min(found, key=lambda label: (label.depth, label.root)) if found else None
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Analysis:
+    """All that one analysis found."""
+
+    run: Run
+    tools: list[Judged]
+
+
+def analyse(
+    files: Iterable[SourceFile],
+    roots: Iterable[SourceFile],
+    load: Callable[[SourceFile], ModuleIR | None],
+    catalog: Catalog,
+    tick: Callable[[str], None] = lambda _text: None,
+    frameworks: _frameworks.Frameworks | None = None,
+    imports: Mapping[str, tuple[str, ...]] | None = None,
+) -> Analysis:
+    """Follow the tools that the root files define; with `frameworks`, those of other frameworks too."""
+    project = Project(files, load)
+    run = Run(project, catalog)
+    run.frameworks = frameworks
+    for name, imported in sorted((imports or {}).items()):
+        for target in imported:
+            project.users.setdefault(target, []).append(name)
+    modules: list[Module] = []
+    for source in roots:
+        tick(source.shown)
+        module = project.module(source.name)
+        if module is not None and module.file is source:
+            modules.append(module)
+    for module in modules:
+        budget(run)
+        _exec.run_module(run, module)
+    if frameworks is not None:
+        _frameworks.find_base_classes(run, project.loaded())
+    for module in modules:
+        tick(module.path)
+        follow_functions(run, module)
+        if frameworks is not None:
+            budget(run)
+            _frameworks.class_tools(run, module)
+            _frameworks.module_tools(run, module)
+    judged: list[Judged] = []
+    before: dict[int, Judged] = {}
+    for _ in range(ROUNDS):
+        version, known = run.version, len(run.tools)
+        run.round += 1
+        run.memo.clear()
+        judged = [
+            # What is foreign stays foreign: only the others can change with what was learned since.
+            known_before
+            if (known_before := before.get(id(tool))) and known_before.verdict == "foreign"
+            else judge(run, tool, tick)
+            for tool in list(run.tools.values())
+        ]
+        before = {id(j.tool): j for j in judged}
+        if run.version == version and len(run.tools) == known:
+            break
+    return Analysis(run=run, tools=sorted(judged, key=lambda j: (j.tool.path, j.tool.site)))
+
+
+def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
+    """A new entry has a new budget."""
+    run.steps = 0
+    run.limit = steps
+    run.exhausted = False
+
+
+def follow_functions(run: Run, module: Module) -> None:
+    """Follow every function of a module that nobody has followed: tools are built in some, and rules look at
+    all.
+    """
+    run.entry = True
+    chosen = interesting(run, module)
+    for index, definition in enumerate(module.ir.defs):
+        if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
+            continue
+        if index not in chosen:
+            continue
+        budget(run, STEPS_PER_ENTRY // 3)
+        frame = Frame(module, None, None)
+        if definition.owner < 0:
+            _exec.call_with_types(run, frame, Func(module.name, index, None, None, None))
+            continue
+        cls = Cls(module.name, definition.owner)
+        if cls not in run.class_env:
+            continue
+        method = _classes.find_method(run, cls, definition.name)
+        if method is not None and (method.module, method.at) == (module.name, index):
+            kind = _classes.kind_of(definition)
+            me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
+            _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
+    run.entry = False
+
+
+OURS: Final = frozenset(
+    {"ToolDef", "Foreign", "ToolFailed", "refuse", "reply", "fence_untrusted", "handler", "for_program",
+     "OwnReply",
+     "MixedReply"}
+)  # fmt: skip
+
+
+def linked_names(run: Run, module: Module, names: frozenset[str]) -> frozenset[str]:
+    """Names of the module that stand for functions which build tools elsewhere."""
+    out: set[str] = set()
+    for name, value in module.env.items():
+        for ref in sorted_refs(value):
+            if isinstance(ref, Func) and ref.module != module.name:
+                other = run.project.module(ref.module)
+                if other is not None and ref.at in of_interest(other, names, frozenset()):
+                    out.add(name)
+    return frozenset(out)
+
+
+def interesting(run: Run, module: Module) -> set[int]:
+    """The functions of a module that are worth following for themselves: they build tools, or a rule looks
+    at them.
+    """
+    ours = OURS if uses_registry(module) else frozenset[str]()
+    makers = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
+    return of_interest(module, ours, makers) | of_interest(
+        module, linked_names(run, module, ours | {"ToolDef"}), frozenset()
+    )
+
+
+def uses_registry(module: Module) -> bool:
+    """Whether a module knows our registry, itself or through what it imports."""
+    return any(
+        (isinstance(ref, Ext) and ref.qname.startswith("registry"))
+        or (isinstance(ref, Import) and ref.module.startswith("registry"))
+        or (isinstance(ref, Obj) and ref.kind == "tool")
+        for value in module.env.values()
+        for ref in value.refs
+    )
+
+
+def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str]) -> set[int]:
+    """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""
+    out: set[int] = set()
+    for index, definition in enumerate(module.ir.defs):
+        if mentions(definition, mentioned) or calls(definition, called, nested=definition.parent >= 0):
+            outer = index
+            while module.ir.defs[outer].parent >= 0:
+                outer = module.ir.defs[outer].parent
+            out.add(outer)
+    return out
+
+
+def calls(definition: Def, names: frozenset[str], *, nested: bool) -> bool:
+    """Whether a function calls something of these names, or stands under it inside another function."""
+    if not names:
+        return False
+    if nested and any(last_name(d[2] if d[0] == "x" else d) in names for d in definition.decorators):
+        return True
+    return any(n[0] == "x" and len(n) == 4 and last_name(n[2]) in names for n in walk(definition.body))
+
+
+def last_name(node: Node) -> str:
+    return node[2] if node[0] == "a" else node[1] if node[0] == "n" else ""
+
+
+def mentions(definition: Def, names: frozenset[str]) -> bool:
+    """Whether a function's text names one of these."""
+    if not names:
+        return False
+    parts = (
+        definition.body,
+        tuple(p.annotation for p in definition.params),
+        definition.returns,
+        definition.decorators,
+    )
+    for node in walk(parts):
+        if (node[0] == "n" and node[1] in names) or (node[0] == "a" and node[2] in names):
+            return True
+        if node[0] == "k" and isinstance(node[1], str) and node[1].partition("[")[0] in names:
+            return True
+    return False
+
+
+def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
+    """Follow one tool's handler and sort what it returns."""
+    tick(tool.path)
+    budget(run)
+    module = run.project.module(tool.module)
+    assert module is not None, "a tool was seen in a module that is loaded"
+    frame = Frame(module, None, None)
+    handler = tool.fields.get("handler", EMPTY)
+    answer = follow_handler(run, frame, tool, handler)
+    own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
+    judged = Judged(tool=tool, own=own, theirs=theirs)
+    judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
+        o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
+    )
+    if run.exhausted:
+        judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
+    place = definition_of(run, of(tool.definition) if tool.definition is not None else handler)
+    if place is not None:
+        judged.handler_path, judged.handler_ordinal, judged.handler_name = place
+    return judged
+
+
+def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Value:
+    """Call the handler as its framework would."""
+    if tool.style == "registry":
+        return _call.call(run, frame, handler, _call.Args((input_value(run, tool),)), tool.site, "the handler")
+    out: list[Value] = []
+    for ref in sorted_refs(handler):
+        if not isinstance(ref, Func):
+            out.append(_call.call(run, frame, of(ref), _call.NOTHING, tool.site, "the handler"))
+            continue
+        given: dict[str, Value] = {}
+        module = run.project.module(ref.module)
+        if tool.dispatcher and module is not None:
+            names = [p.name for p in module.ir.defs[ref.at].params if p.kind in ("p", "k")]
+            given = {name: of(_frameworks.ARGUMENTS) for name in names[-1:]}
+            run.dispatching = tool.style
+        out.append(_exec.call_with_types(run, frame, ref, given, outside=True))
+        run.dispatching = None
+    return join(*out)
+
+
+def input_value(run: Run, tool: ToolSeen) -> Value:
+    """What the dispatcher hands to the handler: an instance of the input model, whose bytes a model chose."""
+    classes = [r for r in tool.fields.get("input", EMPTY).refs if isinstance(r, Cls)]
+    if not classes:
+        return CLEAN
+    return _classes.typed_instance(run, classes[0])
+
+
+def definition_of(run: Run, handler: Value) -> tuple[str, int, str] | None:
+    """Where a handler is defined: file, statement, qualified name."""
+    for ref in sorted_refs(handler):
+        if isinstance(ref, Func):
+            module = run.project.module(ref.module)
+            if module is not None:
+                definition = module.ir.defs[ref.at]
+                return module.path, definition.ordinal, definition.qualname
+        if isinstance(ref, Partial | Wrapped):
+            return definition_of(run, ref.func)
+        if isinstance(ref, Obj) and ref.kind == "inst":
+            method = _classes.find_method(run, ref.cls, "__call__")
+            if method is not None:
+                return definition_of(run, of(method))
+    return None

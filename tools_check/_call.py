@@ -1,0 +1,310 @@
+"""What a call gives: dispatches on what is called; functions of the project are followed, all else is
+`_outside.py`'s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from tools_check import _classes, _eval, _exec, _frameworks, _models, _names, _outside
+from tools_check._ir import GENERATOR, Node, dotted
+from tools_check._run import Frame, Run, definition_of
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Data,
+    Ext,
+    Func,
+    Import,
+    Labels,
+    Method,
+    Mod,
+    Obj,
+    Partial,
+    Super,
+    Value,
+    Wrapped,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Args:
+    """The arguments of a call."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+    star: Value | None = None
+    dstar: Value | None = None
+
+    def values(self) -> list[Value]:
+        out = [*self.positional, *(v for _, v in self.keywords)]
+        out.extend(v for v in (self.star, self.dstar) if v is not None)
+        return out
+
+    def labels(self) -> Labels:
+        found = [labels for labels in (flat(v) for v in self.values()) if labels]
+        return join_labels(found) if found else {}
+
+    def get(self, index: int, name: str = "") -> Value | None:
+        """An argument by place or by name."""
+        if 0 <= index < len(self.positional):
+            return self.positional[index]
+        for keyword, value in self.keywords:
+            if keyword == name:
+                return value
+        return None
+
+    def rest(self, start: int) -> Args:
+        """The arguments after the first ones."""
+        return Args(self.positional[start:], self.keywords, self.star, self.dstar)
+
+    def digest(self) -> Any:
+        return (
+            tuple(v.digest() for v in self.positional),
+            tuple((k, v.digest()) for k, v in self.keywords),
+            self.star.digest() if self.star else None,
+            self.dstar.digest() if self.dstar else None,
+        )
+
+
+NOTHING: Final = Args()
+
+
+def lookup_key(value: Value, name: str) -> Value:
+    """An item of a `**mapping` by its name."""
+    out: list[Value] = [labelled(value.labels)] if value.labels else []
+    for obj in value.objects():
+        if name in obj.fields:
+            out.append(obj.fields[name])
+        out.append(obj.elem)
+    return join(*out)
+
+
+def on_call(run: Run, frame: Frame, node: Node) -> Value:
+    """Evaluate a call."""
+    _, site, func_node, arg_nodes = node
+    func = _eval.evaluate(run, frame, func_node)
+    args = arguments(run, frame, arg_nodes)
+    result = call(run, frame, func, args, site, dotted(func_node))
+    if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
+        labels = args.labels()
+        if labels:
+            _eval.stain(run, frame, func_node[1], labels)
+    return result
+
+
+def arguments(run: Run, frame: Frame, nodes: tuple[Node, ...]) -> Args:
+    """Evaluate the arguments of a call."""
+    positional: list[Value] = []
+    keywords: list[tuple[str, Value]] = []
+    star: Value | None = None
+    dstar: Value | None = None
+    for kind, keyword, node in nodes:
+        value = _eval.evaluate(run, frame, node)
+        if kind == 1:
+            known = known_items(value) if star is None else None
+            if known is not None:
+                positional.extend(known)
+            else:
+                star = join(star, value) if star else value
+        elif kind == 2:
+            known_keys = known_mapping(value)
+            if known_keys is not None:
+                keywords.extend(known_keys)
+            else:
+                dstar = join(dstar, value) if dstar else value
+        elif keyword is not None:
+            keywords.append((keyword, value))
+        elif star is not None:
+            star = join(star, _wrapped_in_list(run, frame, value))
+        else:
+            positional.append(value)
+    return Args(tuple(positional), tuple(keywords), star, dstar)
+
+
+def _wrapped_in_list(run: Run, frame: Frame, value: Value) -> Value:
+    obj = run.new(frame, "list")
+    obj.elem = value
+    return of(obj)
+
+
+def known_items(value: Value) -> list[Value] | None:
+    """The items of a list or tuple that is known item by item."""
+    objs = value.objects()
+    if len(objs) != 1 or value.labels or objs[0].kind not in ("list", "tuple") or objs[0].elem is not EMPTY:
+        return None
+    fields = objs[0].fields
+    if list(fields) != list(range(len(fields))):
+        return None
+    return list(fields.values())
+
+
+def known_mapping(value: Value) -> list[tuple[str, Value]] | None:
+    """The items of a dict that is known key by key."""
+    objs = value.objects()
+    if len(objs) != 1 or value.labels or objs[0].kind != "dict" or objs[0].elem is not EMPTY or not objs[0].exact:
+        return None
+    if not all(isinstance(k, str) for k in objs[0].fields):
+        return None
+    return list(objs[0].fields.items())
+
+
+def call(run: Run, frame: Frame, func: Value, args: Args, site: int, name: str | None = None) -> Value:
+    """What calling any of the referents gives."""
+    out: list[Value] = []
+    resolved = False
+    for ref in sorted_refs(func):
+        value = call_one(run, frame, ref, args, site)
+        if value is not None:
+            resolved = True
+            out.append(value)
+    if func.labels and not resolved:
+        labels = join_labels([func.labels, args.labels()])
+        run.event(frame, labels)
+        out.append(labelled(labels, DATA))
+        resolved = True
+    if not resolved:
+        labels = join_labels([args.labels(), run.unknown(frame, site, f"{name or 'the call'}()")])
+        out.append(labelled(labels, DATA))
+        out.append(callbacks(run, frame, args, site))
+    return join(*out)
+
+
+def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value | None:
+    """What calling one referent gives; None when it cannot be called as far as is known."""
+    match ref:
+        case Func():
+            return _exec.invoke(run, frame, ref, args, site)
+        case Ext():
+            return _outside.call(run, frame, ref.qname, args, site)
+        case Method():
+            return _models.call_method(run, frame, ref, args, site)
+        case Cls():
+            return _classes.construct(run, frame, ref, args, site)
+        case Partial():
+            merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)
+            return call(run, frame, ref.func, merged, site)
+        case Wrapped():
+            inner = call(run, frame, ref.func, args, site)
+            obj = run.new(frame, "ctx")
+            obj.elem = _eval.iterate(run, frame, inner)
+            return of(obj)
+        case Obj():
+            return call_object(run, frame, ref, args, site)
+        case Import():
+            return call(run, frame, _names.resolve(run, of(ref)), args, site)
+        case Super():
+            return of(ref)
+        case Mod() | Data():
+            return None
+        case _:
+            return None
+
+
+def call_object(run: Run, frame: Frame, obj: Obj, args: Args, site: int) -> Value | None:
+    """`instance(...)`."""
+    if obj.kind == "inst":
+        method = _classes.find_method(run, obj.cls, "__call__")
+        if method is not None:
+            return _exec.invoke(run, frame, _classes.bind(method, of(obj)), args, site)
+        for base in _classes.mro(run, obj.cls)[1]:
+            return _models.call_method(run, frame, Method("ext", f"{base}.__call__", of(obj)), args, site)
+    if obj.kind == "ext":
+        return _models.call_method(run, frame, Method("ext", f"{obj.cls}.__call__", of(obj)), args, site)
+    return None
+
+
+def callbacks(run: Run, frame: Frame, args: Args, site: int, rest: Args | None = None) -> Value:
+    """What the functions among the arguments may give, for a callee that may call them."""
+    out: list[Value] = []
+    for i, value in enumerate(args.positional):
+        if any(isinstance(r, Func | Partial) for r in value.refs):
+            given = rest if rest is not None else args.rest(i + 1)
+            callable_part = Value(refs=frozenset(r for r in value.refs if isinstance(r, Func | Partial)))
+            out.append(call(run, frame, callable_part, given, site))
+    for _, value in args.keywords:
+        if any(isinstance(r, Func | Partial) for r in value.refs):
+            callable_part = Value(refs=frozenset(r for r in value.refs if isinstance(r, Func | Partial)))
+            out.append(call(run, frame, callable_part, NOTHING, site))
+    return join(*out)
+
+
+def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Value:
+    """A definition under one decorator."""
+    target = _eval.evaluate(run, frame, node[2] if node[0] == "x" else node)
+    args = arguments(run, frame, node[3]) if node[0] == "x" else None
+    site = node[1] if node[0] == "x" else _eval.here(frame)
+    if _frameworks.decorated(run, target, value, func):
+        return value
+    out: list[Value] = []
+    for ref in sorted_refs(target):
+        if isinstance(ref, Ext):
+            name = run.catalog.resolve(ref.qname)
+            if name == "functools.wraps" and args is not None and args.positional:
+                # A wrapper stands for the function that it wraps wherever a name is asked for.
+                inner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Func)), None)
+                if inner is not None:
+                    run.originals[(func.module, func.at, id(func.env))] = inner
+            if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
+                out.append(of(Wrapped("ctx", value)))
+                continue
+            out.append(value)
+        elif isinstance(ref, Func):
+            out.append(project_decorator(run, frame, ref, args, value, site))
+        elif (isinstance(ref, Obj) and ref.kind == "inst") or isinstance(ref, Cls):
+            made = call(run, frame, of(ref), args if args is not None else Args((value,)), site)
+            wrapped = call(run, frame, made, Args((value,)), site) if args is not None else made
+            out.append(wrapped if any(isinstance(r, Func | Obj) for r in wrapped.refs) else value)
+        else:
+            out.append(value)
+    return join(*out) if out else value
+
+
+def project_decorator(run: Run, frame: Frame, ref: Func, args: Args | None, value: Value, site: int) -> Value:
+    """A decorator of the project: what it gives for the function is what the name is bound to."""
+    decorator = of(ref)
+    if args is not None:
+        decorator = call(run, frame, decorator, args, site)
+    result = call(run, frame, decorator, Args((value,)), site)
+    callable_refs = [r for r in result.refs if isinstance(r, Func | Partial | Wrapped | Obj)]
+    return result if callable_refs else value
+
+
+def enter(run: Run, frame: Frame, value: Value) -> Value:
+    """What `with value as name` binds."""
+    out: list[Value] = [labelled(value.labels)] if value.labels else []
+    for ref in sorted_refs(value):
+        if isinstance(ref, Obj) and ref.kind == "ctx":
+            out.append(ref.elem)
+        elif isinstance(ref, Obj) and ref.kind == "future":
+            out.append(enter(run, frame, ref.elem))
+        elif isinstance(ref, Obj) and ref.kind == "list" and "[generator]" in ref.fields:
+            out.append(ref.elem)
+        elif isinstance(ref, Obj) and ref.kind == "inst":
+            for name in ("__enter__", "__aenter__"):
+                method = _classes.find_method(run, ref.cls, name)
+                if method is not None:
+                    out.append(_exec.invoke(run, frame, _classes.bind(method, of(ref)), NOTHING, _eval.here(frame)))
+                    break
+            else:
+                out.append(of(ref))
+        else:
+            out.append(of(ref))
+    return join(*out)
+
+
+def is_generator(run: Run, func: Func) -> bool:
+    definition = definition_of(run, func)
+    return bool(definition and definition.flags & GENERATOR)
+
+
+__all__ = ["CLEAN"]

@@ -1,0 +1,51 @@
+"""Runs the cases that live in the rules, each as a project of one file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from tools_check._check import Options, check_paths
+from tools_check._finding import Case
+from tools_check.rules import ALL, Rule
+
+
+def run_cases() -> tuple[list[str], int]:
+    """A sentence for each case that is wrong, and the number of cases."""
+    failures: list[str] = []
+    count = 0
+    for rule in ALL:
+        for speaks, group in ((True, rule.reported), (False, rule.silent)):
+            for case in group:
+                count += 1
+                said = run_case(rule, case)
+                fault = judge(case, said, speaks=speaks)
+                if fault:
+                    failures.append(f"{rule.name}: {case.title}: {fault}")
+    return failures, count
+
+
+def run_case(rule: Rule, case: Case) -> list[int]:
+    """The lines on which the rule reports something."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.py"
+        path.write_text(case.source, encoding="utf-8")
+        report = check_paths([path], Options(cache=False))
+    if report.faults:
+        raise ValueError(f"{rule.name}: {case.title}: the case is no Python: {report.faults[0][1]}")
+    return [f.line for f in report.findings if f.rule == rule.name]
+
+
+def judge(case: Case, lines: list[int], *, speaks: bool) -> str:
+    """What is wrong about the answer, or nothing."""
+    if speaks and not lines:
+        return "not reported"
+    if speaks and case.line is not None and case.line not in lines:
+        return f"reported on line {lines[0]}, not on line {case.line}"
+    if not speaks and lines:
+        return f"reported on line {lines[0]}, but must be left alone"
+    return ""
+
+
+__all__ = ["os", "run_cases"]

@@ -1,0 +1,232 @@
+"""What is known of code outside the files given: a view of `sources.toml`, extended by the configuration.
+
+Names are matched as they are defined, never as they are spelled at the call.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any, Final, Literal, final
+
+Kind = Literal["source", "own", "pass", "new", "unknown"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a call of a name gives: bytes of somebody else, ours, or what was put in."""
+
+    kind: Kind
+    qname: str
+    origin: str = ""
+    returns: str | None = None
+    listed: bool = False
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Library:
+    """One table of the catalogue."""
+
+    name: str
+    origin: str = ""
+    default: Kind = "unknown"
+    methods: Kind | None = None
+    classes: frozenset[str] = frozenset()
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Catalog:
+    """All tables together."""
+
+    libraries: dict[str, Library] = field(default_factory=dict[str, Library])
+    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    returns: dict[str, str] = field(default_factory=dict[str, str])
+    bases: dict[str, str] = field(default_factory=dict[str, str])
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
+    clean: set[str] = field(default_factory=set[str])
+    foreign_types: dict[str, str] = field(default_factory=dict[str, str])
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
+    quiet_errors: frozenset[str] = frozenset()
+    transparent: frozenset[str] = frozenset()
+    effects: dict[str, str] = field(default_factory=dict[str, str])
+    quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
+    forced: set[str] = field(default_factory=set[str])  # what the user's own tables say, over everything else
+
+    def resolve(self, qname: str) -> str:
+        """The name under which the catalogue knows it: re-exports and moved classes have one entry."""
+        for _ in range(4):
+            if qname in self.aliases:
+                qname = self.aliases[qname]
+                continue
+            head, dot, tail = qname.rpartition(".")
+            if dot and head in self.aliases:
+                qname = f"{self.aliases[head]}.{tail}"
+                continue
+            return qname
+        return qname
+
+    def library(self, qname: str) -> Library | None:
+        """The table that a name falls under: the longest prefix."""
+        prefix = qname
+        while prefix:
+            found = self.libraries.get(prefix)
+            if found is not None:
+                return found
+            prefix = prefix.rpartition(".")[0]
+        return None
+
+    def call(self, qname: str) -> Entry:
+        """What a call of a function, a class or a method gives."""
+        qname = self.resolve(qname)
+        owner, _, method = qname.rpartition(".")
+        found = self.entries.get(qname)
+        if found is not None:
+            if found.returns is None and owner in self.bases:
+                returns = next((r for b in self.ancestors(owner) if (r := self.returns.get(f"{b}.{method}"))), None)
+                return replace(found, returns=returns)
+            return found
+        is_method = owner.rpartition(".")[2][:1].isupper() or owner in self.bases or owner in self.foreign_types
+        for base in self.ancestors(owner):
+            found = self.entries.get(f"{base}.{method}")
+            if found is not None:
+                return found
+        library = self.library(qname)
+        if library is None:
+            return Entry(kind="new" if method[:1].isupper() else "unknown", qname=qname)
+        if method[:1].isupper() or qname in library.classes or qname in self.foreign_types:
+            return Entry(kind="new", qname=qname, origin=library.origin)
+        kind = library.methods if is_method and library.methods else library.default
+        return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
+
+    def any_source(self, prefix: str) -> str | None:
+        """Some source below a name: what an unknown member of it may be."""
+        return next(
+            (q for q, e in sorted(self.entries.items()) if e.kind == "source" and q.startswith(prefix + ".")),
+            None,
+        )
+
+    def ancestors(self, cls: str) -> list[str]:
+        """The base classes of a class outside, as far as the catalogue names them."""
+        out: list[str] = []
+        while cls in self.bases and len(out) < 8:
+            cls = self.bases[cls]
+            out.append(cls)
+        return out
+
+    def is_clean(self, cls: str, attribute: str) -> bool:
+        """Whether an attribute of an instance cannot carry words of somebody else (a status number)."""
+        return any(f"{c}.{attribute}" in self.clean for c in (cls, *self.ancestors(cls)))
+
+    def attribute(self, cls: str, attribute: str) -> str | None:
+        """The origin of an attribute that is read from outside (a page's source), or None."""
+        for c in (cls, *self.ancestors(cls)):
+            origin = self.attributes.get(f"{c}.{attribute}")
+            if origin is not None:
+                return origin
+        return None
+
+    def foreign_type(self, cls: str) -> str | None:
+        """The origin of a class whose instances hold bytes of somebody else, or None."""
+        for c in (cls, *self.ancestors(cls)):
+            if c in self.foreign_types:
+                return self.foreign_types[c]
+        return None
+
+
+SECTIONS: Final = frozenset(
+    {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
+     "types",
+     "attributes", "effects", "classes", "quiet"}
+)  # fmt: skip
+
+
+def load(*extras: Mapping[str, Any] | None) -> Catalog:
+    """The catalogue that ships with the checker, with tables of the user's own after it.
+
+    Raises:
+        ValueError: when a table holds a key that is not known.
+    """
+    text = resources.files("tools_check").joinpath("sources.toml").read_text(encoding="utf-8")
+    catalog = Catalog()
+    raw = tomllib.loads(text)
+    catalog.quiet_errors = frozenset(raw.pop("quiet_errors"))
+    catalog.transparent = frozenset(raw.pop("transparent"))
+    defaults = raw.pop("defaults")
+    for kind in ("pass", "own"):
+        for name in defaults[kind]:
+            add(catalog, name, {"default": kind})
+    for origin, names in defaults["source"].items():
+        for name in names:
+            add(catalog, name, {"default": "source", "origin": origin})
+    for name, table in raw.items():
+        add(catalog, name, table)
+    for extra in extras:
+        for name, table in (extra or {}).items():
+            before = set(catalog.entries)
+            add(catalog, name, table)
+            catalog.forced |= set(catalog.entries) - before
+            catalog.forced |= {
+                full_name(name, short) for kind in ("sources", "own", "pass") for short in table.get(kind, ())
+            }
+    return catalog
+
+
+def full_name(name: str, short: str) -> str:
+    """A name of a table in full."""
+    if short.startswith("="):
+        return short[1:]
+    return f"{name}.{short}"
+
+
+def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
+    """Enter one table."""
+    unknown = sorted(set(table) - SECTIONS)
+    if unknown:
+        raise ValueError(f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}")
+    origin = str(table.get("origin", name))
+
+    def full(short: str) -> str:
+        return full_name(name, short)
+
+    classes = frozenset(full(c) for c in table.get("classes", ()))
+    have = catalog.libraries.get(name, Library(name=name, origin=origin))
+    catalog.libraries[name] = Library(
+        name=name,
+        origin=have.origin,
+        default=table.get("default", have.default),
+        methods=table.get("methods", have.methods),
+        classes=have.classes | classes,
+    )
+    for short, target in table.get("returns", {}).items():
+        catalog.returns[full(short)] = full(target)
+    for kind in ("source", "own", "pass"):
+        for short in table.get("sources" if kind == "source" else kind, ()):
+            qname = full(short)
+            catalog.entries[qname] = Entry(
+                kind=kind,
+                qname=qname,
+                origin=origin,
+                returns=catalog.returns.get(qname),
+                listed=True,
+            )
+    for short in table.get("returns", {}):
+        qname = full(short)
+        if qname not in catalog.entries:
+            catalog.entries[qname] = Entry(kind="new", qname=qname, origin=origin, returns=catalog.returns[qname])
+    for short, target in table.get("bases", {}).items():
+        catalog.bases[full(short)] = full(target)
+    for short, target in table.get("aliases", {}).items():
+        catalog.aliases[full(short)] = full(target)
+    catalog.quiet.update(full(short) for short in table.get("quiet", ()))
+    catalog.clean.update(full(short) for short in table.get("clean", ()))
+    for short in table.get("types", ()):
+        catalog.foreign_types[full(short)] = origin
+    for short in table.get("attributes", ()):
+        catalog.attributes[full(short)] = origin
+    for short in table.get("effects", ()):
+        catalog.effects[full(short)] = origin

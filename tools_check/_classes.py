@@ -1,0 +1,591 @@
+"""Classes of the project: bases, fields, instances, and what reading an attribute of one gives."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools_check import _call, _eval, _exec, _types
+from tools_check._ir import Def, Node, dotted
+from tools_check._link import Module
+from tools_check._run import Env, Frame, Run
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Ext,
+    Func,
+    Labels,
+    Method,
+    Obj,
+    Partial,
+    Value,
+    flat,
+    join,
+    labelled,
+    of,
+    sorted_refs,
+)  # fmt: skip
+
+MODELS: Final = frozenset(
+    {"pydantic.BaseModel", "pydantic.main.BaseModel", "pydantic.v1.BaseModel", "registry.ToolInput",
+     "pydantic.RootModel",
+     "pydantic_settings.BaseSettings", "pydantic.BaseSettings", "sqlmodel.SQLModel",
+     "langchain_core.pydantic_v1.BaseModel",
+     "mcp.server.fastmcp.utilities.func_metadata.ArgModelBase", "msgspec.Struct"}
+)  # fmt: skip
+RECORDS: Final = frozenset(
+    {"typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "typing_extensions.NamedTuple"}
+)
+ENUMS: Final = frozenset({"enum.Enum", "enum.StrEnum", "enum.IntEnum", "enum.Flag", "enum.IntFlag"})
+VALIDATORS: Final = frozenset(
+    {"model_validate", "model_validate_json", "parse_obj", "parse_raw", "from_orm", "model_construct",
+     "validate",
+     "model_validate_strings"}
+)  # fmt: skip
+
+
+def definition(run: Run, cls: Cls) -> tuple[Module, int] | None:
+    module = run.project.module(cls.module)
+    return (module, cls.at) if module else None
+
+
+def define(run: Run, frame: Frame, index: int) -> Value:
+    """Run a class body and give the class."""
+    module = frame.module
+    written = module.ir.classes[index]
+    cls = Cls(module.name, index)
+    if cls in run.class_env and frame.env is None and module.state == "done":
+        return of(cls)
+    bases: list[object] = []
+    for node in written.bases:
+        value = _eval.evaluate(run, frame, node[1] if node[0] == "s" else node)
+        bases.extend(ref for ref in sorted_refs(value) if isinstance(ref, Cls | Ext))
+    run.bases[cls] = bases
+    run.mros.pop(cls, None)
+    for base in bases:
+        if isinstance(base, Cls) and cls not in run.children.setdefault(base, []):
+            run.children[base].append(cls)
+    inner = Frame(module, frame.definition, Env(frame.env))
+    inner.owner = cls
+    inner.start = frame.start
+    run.class_env[cls] = inner.vars
+    run.stack.append(inner)
+    try:
+        _exec.block(run, inner, written.body)
+    finally:
+        run.stack.pop()
+    run.class_env[cls] = inner.vars
+    for obj in (o for v in inner.vars.values() for o in v.objects()):
+        obj.shared = True
+    for node in written.decorators:
+        _eval.evaluate(run, frame, node)
+    return of(cls)
+
+
+def mro(run: Run, cls: Cls) -> tuple[list[Cls], list[str]]:
+    """The classes of the project that a class inherits from, itself first, and the names of those outside."""
+    found = run.mros.get(cls)
+    if found is not None:
+        return found
+    ours: list[Cls] = []
+    outside: list[str] = []
+    todo: list[object] = [cls]
+    while todo and len(ours) < 64:
+        item = todo.pop(0)
+        if isinstance(item, Cls):
+            if item not in ours:
+                ours.append(item)
+                todo[:0] = run.bases.get(item, [])
+        elif isinstance(item, Ext):
+            name = run.catalog.resolve(item.qname)
+            if name not in outside:
+                outside.append(name)
+    result = (ours, outside)
+    if cls in run.bases:
+        run.mros[cls] = result
+    return result
+
+
+def is_model(run: Run, cls: Cls) -> bool:
+    return any(name in MODELS for name in mro(run, cls)[1])
+
+
+def is_enum(run: Run, cls: Cls) -> bool:
+    return any(name in ENUMS for name in mro(run, cls)[1])
+
+
+def decorators(run: Run, cls: Cls) -> list[str]:
+    found = definition(run, cls)
+    if found is None:
+        return []
+    names = (dotted(d[2] if d[0] == "x" else d) for d in found[0].ir.classes[found[1]].decorators)
+    return [name for name in names if name]
+
+
+def shows_fields(run: Run, cls: Cls) -> bool:
+    """Whether writing out an instance writes out its fields (dataclasses, models, records, exceptions)."""
+    ours, outside = mro(run, cls)
+    if any(name in MODELS or name in RECORDS or is_exception_name(name) for name in outside):
+        return True
+    return any(
+        d.rpartition(".")[2] in ("dataclass", "define", "frozen", "s", "attrs")
+        for c in ours
+        for d in decorators(run, c)
+    )
+
+
+def is_exception_name(name: str) -> bool:
+    short = name.rpartition(".")[2]
+    return short.endswith(("Error", "Exception", "Warning")) or short in ("BaseException", "ToolFailed")
+
+
+def is_exception(run: Run, cls: Cls) -> bool:
+    return any(is_exception_name(name) for name in mro(run, cls)[1])
+
+
+def fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
+    """The annotated fields in order of definition, those of the bases first."""
+    out: dict[str, tuple[str, Node, Frame]] = {}
+    for owner in reversed(mro(run, cls)[0]):
+        found = definition(run, owner)
+        if found is None:
+            continue
+        module, index = found
+        frame = class_frame(run, module, owner)
+        for statement in module.ir.classes[index].body:
+            if statement[1] == "ann" and statement[2][0] == "n":
+                annotation = statement[3]
+                if annotation[0] == "s" and (dotted(annotation[1]) or "").endswith("ClassVar"):
+                    continue
+                out[statement[2][1]] = (statement[2][1], annotation, frame)
+    return list(out.values())
+
+
+def class_frame(run: Run, module: Module, cls: Cls) -> Frame:
+    """A frame in which names are looked up as in the class body."""
+    frame = Frame(module, None, None)
+    names = run.class_env.get(cls)
+    if names is not None:
+        env = Env(None)
+        env.vars = names
+        frame.env = env
+    frame.owner = cls
+    return frame
+
+
+def typed_instance(run: Run, cls: Cls) -> Value:
+    """Some instance of the class or of a class that inherits from it, as a parameter of that type may be."""
+    if is_enum(run, cls):
+        return CLEAN
+    have = run.instances.get(cls)
+    if have is not None:
+        return have
+    found = definition(run, cls)
+    if found is None:
+        return EMPTY
+    module, _ = found
+    frame = class_frame(run, module, cls)
+    obj = Obj("inst", cls, None, ())
+    obj.shared = True
+    obj.exact = False
+    value = of(obj)
+    run.instances[cls] = value
+    init = find_method(run, cls, "__init__")
+    if init is not None:
+        _exec.call_with_types(run, frame, bind(init, value))
+    run_validators(run, frame, cls, obj)
+    run_factories(run, frame, cls, obj)
+    return value
+
+
+def run_factories(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
+    """An instance of which nothing is known may come from one of the class's own other constructors."""
+    found = definition(run, cls)
+    if found is None or len(run.stack) > 8:
+        return
+    module, index = found
+    for method in module.methods(index):
+        written = module.ir.defs[method]
+        if not written.name.startswith(("from_", "load", "create", "open", "connect")) or kind_of(written) != "class":
+            continue
+        value = run.class_env.get(cls, {}).get(written.name)
+        func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
+        if func is None:
+            continue
+        for made in _exec.call_with_types(run, frame, bind(func, of(cls))).objects():
+            if made.cls == cls and made is not obj:
+                for key, item in list(made.fields.items()):
+                    obj.fields[key] = join(obj.fields.get(key, EMPTY), item)
+
+
+def run_validators(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
+    """Validators of a whole model may add fields: those that get a dict of values, and give one back."""
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        if found is None:
+            continue
+        module, index = found
+        for method in module.methods(index):
+            written = module.ir.defs[method]
+            names = [(dotted(d[2] if d[0] == "x" else d) or "").rpartition(".")[2] for d in written.decorators]
+            if not {"model_validator", "root_validator"} & set(names):
+                continue
+            value = run.class_env.get(owner, {}).get(written.name)
+            func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
+            if func is None:
+                continue
+            before = "classmethod" in names or "root_validator" in names
+            values = Obj("dict", None, None, ())
+            values.elem, values.exact = CLEAN, False
+            args = _call.Args((of(values),)) if before else _call.NOTHING
+            result = _exec.invoke(
+                run, frame, bind(func, of(cls) if before else of(obj)), args, written.ordinal << 10 | 1023
+            )
+            for made in {id(o): o for o in (values, *result.objects())}.values():
+                if made.kind == "dict":
+                    for key, item in list(made.fields.items()):
+                        if isinstance(key, str):
+                            obj.fields[key] = join(obj.fields.get(key, EMPTY), item)
+
+
+def find_method(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> Func | None:
+    """The function that a method name means on a class."""
+    value = class_attribute(run, cls, name, after=after)
+    if value is None:
+        return None
+    return next((ref for ref in sorted_refs(value) if isinstance(ref, Func)), None)
+
+
+def class_attribute(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> Value | None:
+    """What the class bodies say about a name, along the order of inheritance."""
+    ours = mro(run, cls)[0]
+    if after is not None and after in ours:
+        ours = ours[ours.index(after) + 1 :]
+    for owner in ours:
+        extra = run.class_extra.get(owner, {}).get(name)
+        names = run.class_env.get(owner)
+        if names is not None and name in names:
+            return join(names[name], extra) if extra else names[name]
+        if extra is not None:
+            return extra
+    return None
+
+
+def bind(func: Func, self_value: Value) -> Func:
+    return Func(func.module, func.at, func.env, self_value, func.owner)
+
+
+def kind_of(definition: Def) -> str:
+    """static, class, property or method, by the decorators."""
+    for node in definition.decorators:
+        name = dotted(node[2] if node[0] == "x" else node) or ""
+        short = name.rpartition(".")[2]
+        if short == "staticmethod":
+            return "static"
+        if short in ("classmethod", "validator", "root_validator"):
+            return "class"
+        if short.lower().endswith("property") or short == "computed_field":
+            return "property"
+        if short in ("setter", "deleter"):
+            return "setter"
+    return "method"
+
+
+def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
+    """What reading an attribute of an instance gives."""
+    cls: Cls = obj.cls
+    me = of(obj)
+    parts: list[Value] = []
+    ours, outside = mro(run, cls)
+    if obj.shared:
+        run_writers(run, obj, name)
+    if name in obj.fields:
+        parts.append(obj.fields[name])
+    found = class_attribute(run, cls, name)
+    if found is not None and (name not in obj.fields or any(isinstance(r, Func) for r in sorted_refs(found))):
+        parts.append(bound(run, frame, found, me, cls, site))
+    if not obj.exact and found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
+        parts.extend(overrides(run, frame, cls, name, me, site))
+    if name not in obj.fields and (found is None or found.is_empty() or (found.exact and found.consts)):
+        annotated = annotated_field(run, cls, name)
+        if annotated is not None:
+            obj.fields[name] = annotated
+            parts.append(annotated)
+            found = annotated
+    if not parts and not obj.exact:
+        parts.extend(overrides(run, frame, cls, name, me, site))
+    if parts:
+        return join(*parts)
+    if name == "__class__":
+        return of(cls)
+    if name == "__dict__":
+        return of(obj)
+    if name in (
+        "model_dump",
+        "dict",
+        "model_dump_json",
+        "json",
+        "_asdict",
+        "copy",
+        "model_copy",
+        "_replace",
+        "args",
+    ):
+        return of(Method("record", name, me))
+    getter = find_method(run, cls, "__getattr__")
+    if getter is not None:
+        return _call.call(
+            run,
+            frame,
+            of(bind(getter, me)),
+            _call.Args((Value(consts=frozenset({("str", name)}), refs=frozenset({DATA}), exact=True),)),
+            site,
+        )
+    if outside:
+        return join(
+            *(
+                external_member(run, frame, base, name, me)
+                for base in outside
+                if base not in MODELS
+                and base not in ("builtins.object", "abc.ABC", "typing.Protocol", "typing.Generic")
+            )
+        )
+    del ours
+    if obj.elem.labels:
+        return labelled(obj.elem.labels)
+    return EMPTY
+
+
+def external_member(run: Run, frame: Frame, base: str, name: str, me: Value) -> Value:
+    """A member that a base class outside has."""
+    origin = run.catalog.attribute(base, name)
+    if origin is not None:
+        return labelled(run.source(frame, 1023, f"{base}.{name}", origin))
+    if is_exception_name(base):
+        return join(*(o.elem for o in me.objects()))
+    return of(Method("ext", f"{base}.{name}", me))
+
+
+def bound(run: Run, frame: Frame, value: Value, me: Value, cls: Cls, site: int) -> Value:
+    """A class attribute seen through an instance: methods bound, properties read."""
+    out: list[Value] = []
+    rest: set[object] = set()
+    for ref in sorted_refs(value):
+        if not isinstance(ref, Func) or ref.self_value is not None:
+            rest.add(ref)
+            continue
+        found = run.project.module(ref.module)
+        kind = kind_of(found.ir.defs[ref.at]) if found else "method"
+        if kind == "static":
+            rest.add(ref)
+        elif kind == "class":
+            rest.add(bind(ref, of(cls)))
+        elif kind == "property":
+            out.append(_call.call(run, frame, of(bind(ref, me)), _call.Args(()), site))
+        else:
+            rest.add(bind(ref, me))
+    return join(Value(value.labels, frozenset(rest), value.consts, exact=value.exact), *out)
+
+
+def overrides(run: Run, frame: Frame, cls: Cls, name: str, me: Value, site: int) -> list[Value]:
+    """The same member in the classes that inherit from this one."""
+    out: list[Value] = []
+    todo = list(run.children.get(cls, []))
+    seen: set[Cls] = set()
+    while todo and len(seen) < 30:
+        child = todo.pop(0)
+        if child in seen:
+            continue
+        seen.add(child)
+        todo.extend(run.children.get(child, []))
+        names = run.class_env.get(child, {})
+        if name in names:
+            out.append(bound(run, frame, names[name], typed_instance(run, child), child, site))
+    del me
+    return out
+
+
+def annotated_field(run: Run, cls: Cls, name: str) -> Value | None:
+    """The value of a field that is only annotated."""
+    for field_name, annotation, frame in fields(run, cls):
+        if field_name == name:
+            return _types.typed(run, frame, annotation)
+    return None
+
+
+def run_writers(run: Run, obj: Obj, name: str) -> None:
+    """Let every method that writes a field of a shared instance do so once."""
+    for owner in mro(run, obj.cls)[0]:
+        found = definition(run, owner)
+        if found is None:
+            continue
+        module, index = found
+        for method in module.field_writers(index, name):
+            key = ("field", obj.serial, module.name, method, run.round)
+            if ("field", obj.serial, module.name, method) in run.active or key in run.written:
+                continue
+            run.written.add(key)
+            written = module.ir.defs[method]
+            value = run.class_env.get(owner, {}).get(written.name)
+            func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
+            if func is None:
+                continue
+            mark = ("field", obj.serial, module.name, method)
+            run.active[mark] = []
+            try:
+                _exec.call_with_types(run, Frame(module, None, None), bind(func, of(obj)))
+            finally:
+                del run.active[mark]
+
+
+def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value:
+    """What calling a class gives."""
+    if is_enum(run, cls):
+        run.event(frame, args.labels())
+        return CLEAN
+    obj = run.new(frame, "inst", cls)
+    value = of(obj)
+    init = find_method(run, cls, "__init__")
+    if init is not None:
+        _call.call(run, frame, of(bind(init, value)), args, site)
+        return value
+    declared = fields(run, cls)
+    outside = mro(run, cls)[1]
+    if not declared or not (shows_fields(run, cls) or is_model(run, cls)):
+        obj.elem = join(*args.values())
+        if any(n in RECORDS for n in outside):
+            obj.fields.update(dict(args.keywords))
+        obj.fields.update(dict(args.keywords))
+        return value
+    validated_model = is_model(run, cls)
+    given: dict[str, Value] = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(args.keywords)
+    for name, annotation, owner_frame in declared:
+        item: Value | None = given.pop(name, None)
+        if item is None and (args.star is not None or args.dstar is not None):
+            spread = join(args.star or EMPTY, args.dstar or EMPTY)
+            item = _call.lookup_key(spread, name)
+        if item is None:
+            continue
+        if validated_model and item.labels and not item.objects():
+            run.event(frame, item.labels)
+            item = validated(run, owner_frame, annotation, item.labels)
+        obj.fields[name] = item
+    if validated_model:
+        run_validators(run, frame, cls, obj)
+    for name, extra in given.items():  # fields that are not declared, and aliases
+        obj.elem = join(obj.elem, extra)
+        obj.fields.setdefault(name, extra)
+    for hook in ("__post_init__", "model_post_init"):
+        after = find_method(run, cls, hook)
+        if after is not None:
+            _call.call(run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site)
+    return value
+
+
+def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: int = 0) -> Value:
+    """What pydantic makes of foreign data for a field: numbers, enums and literals are ours, the rest stays
+    foreign.
+    """
+    if not labels or depth > 4:
+        return labelled(labels, DATA)
+    if annotation[0] == "k" and isinstance(annotation[1], str):
+        node = _types.name_node(annotation[1])
+        return validated(run, frame, node, labels, depth + 1) if node else labelled(labels, DATA)
+    if annotation[0] == "b" and annotation[1] == "BitOr":
+        return join(*(validated(run, frame, annotation[i], labels, depth + 1) for i in (2, 3)))
+    if annotation[0] == "k":
+        return EMPTY
+    if annotation[0] == "s":
+        name = (dotted(annotation[1]) or "").rpartition(".")[2]
+        items: tuple[Node, ...] = annotation[2][1] if annotation[2][0] == "t" else (annotation[2],)
+        if name == "Literal":
+            return CLEAN
+        if name in ("Annotated", "Optional", "Union", "ClassVar"):
+            return join(
+                *(validated(run, frame, i, labels, depth + 1) for i in (items[:1] if name == "Annotated" else items))
+            )
+        if name in _types.ELEMENTS or name in _types.MAPPINGS:
+            obj = run.new(frame, "dict" if name in _types.MAPPINGS else "list")
+            obj.elem = validated(run, frame, items[-1], labels, depth + 1)
+            if name in _types.MAPPINGS:
+                obj.keys = validated(run, frame, items[0], labels, depth + 1)
+            return of(obj, DATA)
+        return labelled(labels, DATA)
+    target = _eval.evaluate(run, frame, annotation)
+    for ref in sorted_refs(target):
+        if isinstance(ref, Cls):
+            return CLEAN if is_enum(run, ref) else validated_instance(run, frame, ref, labels, depth + 1)
+        if isinstance(ref, Ext) and ref.qname in SAFE_TYPES:
+            return CLEAN
+    return labelled(labels, DATA)
+
+
+SAFE_TYPES: Final = frozenset(
+    {"builtins.int", "builtins.float", "builtins.bool", "builtins.complex", "datetime.datetime",
+     "datetime.date",
+     "datetime.time", "datetime.timedelta", "decimal.Decimal", "uuid.UUID", "pydantic.StrictInt",
+     "pydantic.StrictBool",
+     "pydantic.PositiveInt", "pydantic.NonNegativeInt", "pydantic.StrictFloat", "pydantic.UUID4",
+     "pydantic.AwareDatetime",
+     "ipaddress.IPv4Address", "ipaddress.IPv6Address"}
+)  # fmt: skip
+
+
+def validated_instance(run: Run, frame: Frame, cls: Cls, labels: Labels, depth: int = 0) -> Value:
+    """An instance whose every field was filled from foreign data, by the type of the field."""
+    obj = run.new(frame, "inst", cls)
+    for name, annotation, owner_frame in fields(run, cls):
+        obj.fields[name] = validated(run, owner_frame, annotation, labels, depth + 1)
+    return of(obj)
+
+
+def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Value:
+    """What reading an attribute of a class gives."""
+    if is_enum(run, cls):
+        found = class_attribute(run, cls, name)
+        if found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
+            return bound(run, frame, found, of(cls), cls, site)
+        return CLEAN
+    if name in VALIDATORS and is_model(run, cls) and find_method(run, cls, name) is None:
+        return of(Method("model", name, of(cls)))
+    found = class_attribute(run, cls, name)
+    if found is None:
+        if name in (
+            "__name__",
+            "__qualname__",
+            "__doc__",
+            "__module__",
+            "model_fields",
+            "model_json_schema",
+            "schema",
+        ):
+            return CLEAN
+        outside = mro(run, cls)[1]
+        return join(*(of(Ext(f"{base}.{name}")) for base in outside)) if outside else EMPTY
+    out: set[object] = set()
+    for ref in sorted_refs(found):
+        if isinstance(ref, Func) and ref.self_value is None:
+            module = run.project.module(ref.module)
+            out.add(bind(ref, of(cls)) if module and kind_of(module.ir.defs[ref.at]) == "class" else ref)
+        else:
+            out.add(ref)
+    return Value(found.labels, frozenset(out), found.consts, exact=found.exact)
+
+
+def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
+    """The labels that a value shows when it is made into text."""
+    parts = [value]
+    for obj in value.objects():
+        if obj.kind == "inst":
+            method = find_method(run, obj.cls, "__str__") or find_method(run, obj.cls, "__repr__")
+            if method is not None:
+                parts.append(_call.call(run, frame, of(bind(method, of(obj))), _call.Args(()), site))
+            elif shows_fields(run, obj.cls):
+                parts.append(labelled(flat(of(obj))))
+        else:
+            parts.append(labelled(flat(of(obj))))
+    return join(*(labelled(p.labels) for p in parts)).labels
+
+
+__all__ = ["Partial"]

@@ -1,0 +1,286 @@
+"""The command line: reads options, runs a command, prints in a format; every mistake of use is one sentence
+and exit 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+import click
+
+from tools_check._check import Options, Report, check_paths
+from tools_check._config import Config, ConfigError, find_config, read_config
+from tools_check._files import NotFound
+from tools_check.formats import FORMATS
+from tools_check.rules import ALL, BY_NAME, NAMES
+
+STACK: Final = 512 * 1024 * 1024
+RECURSION: Final = 12_000
+
+
+T = TypeVar("T")
+
+
+class DefaultCheck(click.Group):
+    """`tools-check PATHS` is `tools-check check PATHS`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ("--help", "--version")):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=DefaultCheck, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="hedgerow", prog_name="tools-check")
+def cli() -> None:
+    """Find tools whose declaration lies about who chose the bytes that they return."""
+
+
+def shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `check` and `inventory` have in common."""
+    for option in (
+        click.option(
+            "--jobs",
+            type=click.IntRange(0),
+            default=0,
+            help="Processes that parse; 0 lets the checker choose.",
+        ),
+        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parsed files."),
+        click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The pyproject.toml to read."),
+        click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), default="full", show_default=True)
+@click.option(
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    help="Check standard input as this file of the project.",
+)
+@click.option("--statistics", is_flag=True, help="Count the findings by rule instead of printing them.")
+@click.option("--show-files", is_flag=True, help="Print the files that would be read, and stop.")
+@shared
+def check(
+    paths: tuple[Path, ...],
+    format_: str,
+    stdin_filename: Path | None,
+    statistics: bool,
+    show_files: bool,
+    jobs: int,
+    no_cache: bool,
+    config: Path | None,
+) -> None:
+    """Check files and folders (the current folder by default)."""
+    targets = paths or ((stdin_filename,) if stdin_filename else (Path(),))
+    options = make_options(targets, jobs, no_cache, config)
+    if stdin_filename is not None:
+        options.overlay[shown_as(stdin_filename)] = sys.stdin.buffer.read()
+        if not stdin_filename.exists():
+            raise click.UsageError(f"--stdin-filename: there is no file {stdin_filename}")
+    if show_files:
+        click.echo("".join(f"{name}\n" for name in listed(targets, options)), nl=False)
+        return
+    with Progress() as progress:
+        options.tick = progress.tick
+        report = guarded(lambda: check_paths(targets, options))
+    if statistics:
+        click.echo("".join(f"{count:>6}  {rule}\n" for rule, count in report.statistics()), nl=False)
+    else:
+        click.echo(FORMATS[format_](report), nl=False)
+    tell(report)
+    sys.exit(report.exit_code)
+
+
+@cli.command()
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "markdown", "jsonl"]),
+    default="table",
+    show_default=True,
+)
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the list into a file.")
+@click.option(
+    "--check",
+    "compare",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Compare with a file; exit 1 when it differs.",
+)
+@shared
+def inventory(
+    paths: tuple[Path, ...],
+    format_: str,
+    write: Path | None,
+    compare: Path | None,
+    jobs: int,
+    no_cache: bool,
+    config: Path | None,
+) -> None:
+    """List every tool and every other way in of foreign bytes."""
+    from tools_check._inventory import FORMATS as SHAPES
+    from tools_check._inventory import take_inventory
+
+    targets = paths or (Path(),)
+    options = make_options(targets, jobs, no_cache, config)
+    with Progress() as progress:
+        options.tick = progress.tick
+        found = guarded(lambda: take_inventory(targets, options))
+    for file, text in found.faults:
+        click.echo(f"tools-check: {file} could not be read: {text}", err=True)
+    code = 2 if found.faults else 0
+    committed = write or compare
+    shape = format_ if committed is None else "jsonl" if committed.suffix == ".jsonl" else "markdown"
+    rendered = SHAPES[shape](found)
+    if write is not None:
+        write.write_text(rendered, encoding="utf-8")
+    elif compare is not None:
+        code = code or differs(compare, rendered)
+    else:
+        click.echo(rendered, nl=False)
+    sys.exit(code)
+
+
+def differs(path: Path, rendered: str) -> int:
+    """Compare a committed list with the one just made, and show what changed."""
+    import difflib
+
+    have = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if have == rendered:
+        return 0
+    lines = difflib.unified_diff(have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0)
+    click.echo("\n".join(lines))
+    click.echo(f"{path} is not current: tools-check inventory --write {path}", err=True)
+    return 1
+
+
+@cli.command()
+@click.argument("rule", required=False)
+def explain(rule: str | None) -> None:
+    """Say what a rule finds, why it matters and what to do; without a rule, list them."""
+    if rule is None:
+        click.echo("".join(f"{r.name:<22} {r.severity:<8} {r.summary}\n" for r in ALL), nl=False)
+        return
+    if rule not in BY_NAME:
+        raise click.UsageError(f"there is no rule {rule!r}; `tools-check explain` lists them")
+    from tools_check._pages import terminal_page
+
+    click.echo(terminal_page(BY_NAME[rule]), nl=False)
+
+
+@cli.command()
+def cases() -> None:
+    """Run the cases that live in the rules."""
+    from tools_check._cases import run_cases
+
+    failures, count = run_cases()
+    for failure in failures:
+        click.echo(failure)
+    click.echo(f"{count - len(failures)} of {count} cases right")
+    sys.exit(1 if failures else 0)
+
+
+def make_options(paths: tuple[Path, ...], jobs: int, no_cache: bool, config: Path | None) -> Options:
+    """The options of a run; a configuration that is not understood ends it."""
+    if config is not None and not config.is_file():
+        raise click.UsageError(f"--config: there is no file {config}")
+    start = paths[0] if paths and paths[0].is_dir() else (paths[0].parent if paths else Path())
+    found = config or find_config(start)
+    try:
+        settings = read_config(found, NAMES)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    if found is None:
+        settings = Config(folder=start if start.is_dir() else Path())
+    return Options(config=settings, jobs=jobs or min(4, os.cpu_count() or 1), cache=not no_cache)
+
+
+def listed(paths: tuple[Path, ...], options: Options) -> list[str]:
+    from tools_check._files import find_files
+
+    try:
+        return [f.shown for f in find_files(paths, options.config.exclude)]
+    except NotFound as error:
+        raise click.UsageError(f"there is no file or folder {error}") from error
+
+
+def guarded(work: Callable[[], T]) -> T:
+    """The mistakes of use that a run can find."""
+    try:
+        return work()
+    except NotFound as error:
+        raise click.UsageError(f"there is no file or folder {error}") from error
+    except ValueError as error:
+        raise click.UsageError(f"[tool.tools_check]: {error}") from error
+
+
+def shown_as(path: Path) -> str:
+    from tools_check._files import shown
+
+    return shown(path)
+
+
+def tell(report: Report) -> None:
+    """What does not belong into the output goes to standard error."""
+    for note in report.notes:
+        click.echo(f"tools-check: {note}", err=True)
+    for file, text in report.faults:
+        click.echo(f"tools-check: {file} could not be read: {text}", err=True)
+
+
+class Progress:
+    """What is being read, on a terminal, when it takes longer than a second."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.shown = 0.0
+        self.status: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self.status is not None:
+            self.status.stop()
+
+    def tick(self, text: str) -> None:
+        """Show where the run is, at most ten times a second."""
+        now = time.monotonic()
+        if now - self.started < 1 or now - self.shown < 0.1 or not sys.stderr.isatty():
+            return
+        self.shown = now
+        if self.status is None:
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status("")
+            self.status.start()
+        self.status.update(f"checking {text}")
+
+
+def run() -> None:
+    """The whole program in a thread with room for deep code: parsers and the analysis follow what they are
+    given.
+    """
+    sys.setrecursionlimit(RECURSION)
+    threading.stack_size(STACK)
+    code: list[int] = []
+
+    def work() -> None:
+        try:
+            cli.main(standalone_mode=True)
+        except SystemExit as end:
+            code.append(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+        except KeyboardInterrupt:
+            code.append(130)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    sys.exit(code[0] if code else 2)

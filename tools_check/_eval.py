@@ -1,0 +1,604 @@
+"""Follows expressions: names, attributes, items, operators; what a call does is `_call.py`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tools_check import _call, _classes, _exec, _names, _narrow
+from tools_check._ir import SITE_BITS, SITE_MASK, Node
+from tools_check._run import Frame, Run
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    NO_CONSTS,
+    NO_LABELS,
+    Cls,
+    Data,
+    Ext,
+    Func,
+    Import,
+    Labels,
+    Method,
+    Mod,
+    Obj,
+    Super,
+    Value,
+    const,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
+)  # fmt: skip
+
+
+def evaluate(run: Run, frame: Frame, node: Node | None) -> Value:
+    """What an expression may be."""
+    if node is None:
+        return EMPTY
+    if not run.spend():
+        return EMPTY
+    handler = EXPRESSIONS.get(node[0])
+    return handler(run, frame, node) if handler is not None else EMPTY
+
+
+def number(value: int) -> Value:
+    return const(value)
+
+
+# -- names
+
+
+def on_const(_run: Run, _frame: Frame, node: Node) -> Value:
+    return const(node[1])
+
+
+def on_name(run: Run, frame: Frame, node: Node) -> Value:
+    return _names.lookup(run, frame, node[1])
+
+
+# -- attributes and items
+
+
+def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
+    base = evaluate(run, frame, node[1])
+    return attribute(run, frame, base, node[2], node[3])
+
+
+def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value:
+    """What reading an attribute gives."""
+    out: list[Value] = []
+    clean = False
+    for ref in sorted_refs(base):
+        if isinstance(ref, Obj):
+            value = object_attribute(run, frame, ref, base, name, site)
+            clean = clean or value is CLEAN
+            out.append(value)
+        elif isinstance(ref, Mod):
+            out.append(_names.member(run, ref.name, name))
+        elif isinstance(ref, Ext):
+            out.append(external_attribute(run, frame, ref, name, site))
+        elif isinstance(ref, Cls):
+            out.append(_classes.class_member(run, frame, ref, name, site))
+        elif isinstance(ref, Super):
+            out.append(super_member(run, frame, ref, name, site))
+        elif isinstance(ref, Method) and ref.kind in ("ext", "super"):
+            out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
+        elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
+            out.append(CLEAN)
+        elif isinstance(ref, Func):
+            out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
+        elif isinstance(ref, Import):
+            out.append(attribute(run, frame, _names.resolve(run, of(ref)), name, site))
+    if clean and all(v is CLEAN for v in out):
+        return CLEAN
+    if base.labels and not clean:
+        if name in PLAIN_CLEAN:
+            return CLEAN
+        out.append(labelled(base.labels, Method("data", name, base)))
+    elif DATA in base.refs or base.consts:
+        out.append(of(Method("data", name, base)))
+    return join(*out)
+
+
+# Read from a thing whose class is not known these are numbers in every library that has them.
+PLAIN_CLEAN: Final = frozenset({"status_code", "returncode", "rowcount", "__class__", "errno"})
+
+
+def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, site: int) -> Value:
+    """An attribute of a heap cell."""
+    match obj.kind:
+        case "inst":
+            return _classes.read(run, frame, obj, name, site)
+        case "ext":
+            if name in obj.fields:
+                return obj.fields[name]
+            cls = str(obj.cls)
+            if run.catalog.is_clean(cls, name):
+                return CLEAN
+            origin = run.catalog.attribute(cls, name)
+            labels = flat(obj.elem)
+            if origin is not None and not any(r.kind == "foreign" for r in (*base.labels, *labels)):
+                labels = join_labels([labels, run.source(frame, site, f"{cls}.{name}", origin)])
+            member_value = labelled(labels, Method("ext", f"{cls}.{name}", with_labels(of(obj), base.labels)))
+            # `RunContext[Deps]`: what the library keeps of the type it was given may be what is read.
+            return join(member_value, obj.fields["[type]"]) if "[type]" in obj.fields else member_value
+        case "tool":
+            if name in obj.fields:
+                return (
+                    join(obj.fields[name], of(Method("handler", name, of(obj))))
+                    if name == "handler"
+                    else obj.fields[name]
+                )
+            return of(Method("handler", name, of(obj))) if name == "handler" else CLEAN
+        case "failure" | "exception":
+            return labelled(flat(of(obj)))
+        case _:
+            return of(Method(obj.kind, name, of(obj)))
+
+
+def external_attribute(run: Run, frame: Frame, ref: Ext, name: str, site: int) -> Value:
+    """An attribute of a module or class outside."""
+    full = f"{ref.qname}.{name}"
+    if run.project.has(full) and not _names.is_ours(run, full):
+        return of(Mod(full))
+    if name in _names.OURS and _names.is_ours(run, ref.qname):
+        return of(Ext(f"registry.{name}"))
+    resolved = run.catalog.resolve(full)
+    origin = run.catalog.attributes.get(resolved)
+    if origin is not None:
+        return labelled(run.source(frame, site, resolved, origin), Ext(resolved))
+    return of(Ext(resolved))
+
+
+def super_member(run: Run, frame: Frame, ref: Super, name: str, site: int) -> Value:
+    """A member of the classes behind the one that a method is written in."""
+    me = next(iter(ref.self_value.objects()), None)
+    start = me.cls if me is not None and isinstance(me.cls, Cls) else ref.owner
+    if ref.owner not in _classes.mro(run, start)[0]:
+        start = ref.owner
+    found = _classes.class_attribute(run, start, name, after=ref.owner)
+    if found is not None:
+        return _classes.bound(run, frame, found, ref.self_value, ref.owner, site)
+    outside = _classes.mro(run, ref.owner)[1]
+    if name == "__init__":
+        return of(Method("init", name, ref.self_value))
+    return join(*(_classes.external_member(run, frame, base, name, ref.self_value) for base in outside))
+
+
+def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
+    """`base.name = value`."""
+    base = evaluate(run, frame, target[1])
+    for ref in sorted_refs(base):
+        if isinstance(ref, Obj):
+            run.write(frame, ref, target[2], value)
+        elif isinstance(ref, Cls):
+            extra = run.class_extra.setdefault(ref, {})
+            old = extra.get(target[2], EMPTY)
+            extra[target[2]] = join(old, value)
+            if len(extra[target[2]].labels) != len(old.labels):
+                run.version += 1
+        elif isinstance(ref, Mod):
+            module = run.project.module(ref.name)
+            if module is not None:
+                old = module.env.get(target[2], EMPTY)
+                module.env[target[2]] = join(old, value)
+                if len(module.env[target[2]].labels) != len(old.labels):
+                    run.version += 1
+    if not base.objects():
+        stain(run, frame, target[1], flat(value))
+
+
+def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
+    """`base[key] = value`."""
+    base = evaluate(run, frame, target[1])
+    key = evaluate(run, frame, target[2])
+    for obj in base.objects():
+        if obj.kind == "inst":
+            setter = _classes.find_method(run, obj.cls, "__setitem__")
+            if setter is not None:
+                _call.call(run, frame, of(_classes.bind(setter, of(obj))), _call.Args((key, value)), here(frame))
+                continue
+        known = single(key)
+        run.write(frame, obj, known[1] if known is not None and target[2][0] != "sl" else None, value)
+        if key.labels:
+            obj.keys = join(obj.keys, labelled(key.labels))
+            run.impure(obj)
+        elif known is None and obj.kind == "dict":
+            obj.keys = join(obj.keys, CLEAN)
+    if not base.objects():
+        stain(run, frame, target[1], join_labels([flat(value), key.labels]))
+
+
+def stain(run: Run, frame: Frame, node: Node, labels: Labels) -> None:
+    """A thing without a heap cell took foreign bytes in: its variable carries them from here on."""
+    while node[0] in ("a", "s"):
+        node = node[1]
+    if node[0] == "n" and labels and frame.env is not None and node[1] in frame.env.vars:
+        frame.env.vars[node[1]] = with_labels(frame.env.vars[node[1]], labels)
+    del run
+
+
+def single(value: Value) -> tuple[str, Any] | None:
+    """The one constant that a value is, if it is one."""
+    if value.exact and len(value.consts) == 1:
+        return next(iter(value.consts))
+    return None
+
+
+def on_subscript(run: Run, frame: Frame, node: Node) -> Value:
+    base = evaluate(run, frame, node[1])
+    if node[2][0] == "sl":
+        for part in node[2][1]:
+            evaluate(run, frame, part)
+        return without_consts(base)
+    key = evaluate(run, frame, node[2])
+    return subscript(run, frame, base, key)
+
+
+def without_consts(value: Value) -> Value:
+    return Value(value.labels, value.refs | ({DATA} if value.consts else frozenset()), NO_CONSTS)
+
+
+def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
+    """What reading an item gives."""
+    if base is None:
+        return EMPTY
+    out: list[Value] = []
+    if base.labels:
+        out.append(labelled(base.labels))
+    known = single(key)
+    for ref in sorted_refs(base):
+        if isinstance(ref, Obj):
+            out.append(item_of(run, frame, ref, known[1] if known is not None else None, key, known is not None))
+        elif isinstance(ref, Cls | Ext):
+            if isinstance(ref, Cls) and _classes.is_enum(run, ref):
+                out.append(CLEAN)
+            else:
+                out.append(of(ref))
+        elif isinstance(ref, Method) and ref.kind == "ext":
+            out.append(of(Method("ext", f"{ref.name}.item", ref.receiver)))
+        elif isinstance(ref, Data):
+            out.append(CLEAN)
+    return join(*out)
+
+
+def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact: bool) -> Value:
+    match obj.kind:
+        case "inst":
+            getter = _classes.find_method(run, obj.cls, "__getitem__")
+            if getter is not None:
+                return _call.call(run, frame, of(_classes.bind(getter, of(obj))), _call.Args((key_value,)), here(frame))
+            if _classes.shows_fields(run, obj.cls):
+                if exact and isinstance(key, str):
+                    return join(obj.fields.get(key, EMPTY), obj.elem)
+                names = [f[0] for f in _classes.fields(run, obj.cls)]
+                if exact and isinstance(key, int) and -len(names) <= key < len(names):
+                    return join(obj.fields.get(names[key], EMPTY), obj.elem)
+            return obj.everything()
+        case "ext":
+            return with_labels(of(obj), flat(obj.elem))
+        case "foreign" | "reply" | "tool":
+            return EMPTY
+        case _:
+            if exact and key in obj.fields:
+                return join(obj.fields[key], obj.elem)
+            if exact and obj.exact and not isinstance(key, int):
+                return obj.elem
+            if exact and obj.exact and isinstance(key, int) and key >= 0 and obj.kind in ("list", "tuple"):
+                return obj.elem if obj.elem is not EMPTY or obj.fields else EMPTY
+            return obj.everything()
+
+
+def iterate(run: Run, frame: Frame, value: Value | None) -> Value:
+    """What a loop over the value gives."""
+    if value is None:
+        return EMPTY
+    out: list[Value] = []
+    if value.labels:
+        out.append(labelled(value.labels, *(r for r in value.refs if isinstance(r, Obj) and r.kind == "ext")))
+    for ref in sorted_refs(value):
+        if isinstance(ref, Obj):
+            out.append(iterate_object(run, frame, ref))
+        elif isinstance(ref, Data):
+            out.append(CLEAN)
+        elif isinstance(ref, Cls):
+            out.append(CLEAN if _classes.is_enum(run, ref) else EMPTY)
+    return join(*out)
+
+
+def iterate_object(run: Run, frame: Frame, obj: Obj) -> Value:
+    match obj.kind:
+        case "dict":
+            keys = frozenset((type(k).__name__, k) for k in obj.fields)
+            known = Value(NO_LABELS, frozenset({DATA}), keys, exact=obj.elem is EMPTY) if keys else EMPTY
+            return join(known, obj.keys)
+        case "inst":
+            for name in ("__iter__", "__aiter__", "__next__", "__anext__"):
+                method = _classes.find_method(run, obj.cls, name)
+                if method is not None:
+                    value = _call.call(run, frame, of(_classes.bind(method, of(obj))), _call.Args(()), here(frame))
+                    if name in ("__iter__", "__aiter__"):
+                        if obj in value.refs:
+                            continue
+                        return iterate(run, frame, value)
+                    return value
+            return obj.everything()
+        case "ext":
+            return with_labels(of(obj), flat(obj.elem))
+        case "foreign" | "reply" | "tool":
+            return EMPTY
+        case _:
+            return join(obj.elem, *(v for k, v in obj.fields.items() if k != "[generator]"))
+
+
+# -- composite expressions
+
+
+def on_formatted(run: Run, frame: Frame, node: Node) -> Value:
+    labels: list[Labels] = []
+    text: str | None = ""
+    for part in node[1]:
+        value = evaluate(run, frame, part)
+        note_foreign(run, frame, value, "an f-string")
+        shown = value.labels if not value.objects() else _classes.shown(run, frame, value, here(frame))
+        if shown:
+            labels.append(shown)
+        known = single(value)
+        text = text + str(known[1]) if text is not None and known is not None and len(text) < 300 else None
+    if labels:
+        return labelled(join_labels(labels), DATA)
+    return const(text) if text is not None else CLEAN
+
+
+def note_foreign(run: Run, frame: Frame, value: Value, how: str) -> None:
+    """Foreign text that is made into a plain string by hand."""
+    if any(obj.kind == "foreign" for obj in value.objects()):
+        run.note("foreign-format", frame, here(frame), how, flat(value))
+
+
+def here(frame: Frame) -> int:
+    """The site of the statement that is being followed."""
+    return frame.ordinal << SITE_BITS | SITE_MASK
+
+
+def on_binary(run: Run, frame: Frame, node: Node) -> Value:
+    left = evaluate(run, frame, node[2])
+    right = evaluate(run, frame, node[3])
+    op = node[1]
+    if op in ("FloorDivide", "Power", "LeftShift", "RightShift"):
+        return CLEAN
+    if op == "BitOr" and all(isinstance(r, Cls | Ext) for r in (*left.refs, *right.refs)) and left.refs:
+        return join(left, right)  # `int | None` in an annotation
+    if op in ("Add", "BitOr") and (left.objects() or right.objects()):
+        return combined(run, frame, left, right)
+    if op in ("Modulo", "Add"):
+        note_foreign(run, frame, right, "`%`" if op == "Modulo" else "`+`")
+    a, b = single(left), single(right)
+    if op == "Add" and a is not None and b is not None and isinstance(a[1], str) and isinstance(b[1], str):
+        return const((a[1] + b[1])[:500])
+    if op == "Add" and left.exact and right.exact and 0 < len(left.strings()) * len(right.strings()) <= 64:
+        joined = frozenset(("str", x + y) for x in left.strings() for y in right.strings())
+        if len(joined) == len(left.consts) * len(right.consts):
+            return Value(join_labels([left.labels, right.labels]), frozenset({DATA}), joined, exact=True)
+    labels = join_labels(
+        [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
+    )
+    keep = [r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")]
+    return labelled(labels, DATA, *keep)
+
+
+def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:
+    """`+` and `|` over containers."""
+    kinds = [o.kind for v in (left, right) for o in v.objects()]
+    kind = "dict" if "dict" in kinds else "list" if "list" in kinds or "tuple" in kinds else kinds[0]
+    if kind not in ("dict", "list", "set", "tuple"):
+        labels = join_labels(
+            [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
+        )
+        return labelled(labels, DATA, *(o for v in (left, right) for o in v.objects() if o.kind == "ext"))
+    obj = run.new(frame, kind)
+    for value in (left, right):
+        for o in value.objects():
+            if kind == "dict":
+                for key, item in o.fields.items():
+                    obj.fields[key] = join(item, obj.fields[key]) if o.elem is not EMPTY and key in obj.fields else item
+                obj.elem = join(obj.elem, o.elem)
+                obj.keys = join(obj.keys, o.keys)
+            else:
+                obj.elem = join(obj.elem, iterate_object(run, frame, o))
+        if value.labels:
+            obj.elem = join(obj.elem, labelled(value.labels))
+    return of(obj)
+
+
+def on_logic(run: Run, frame: Frame, node: Node) -> Value:
+    left = evaluate(run, frame, node[2])
+    saved = frame.vars
+    frame.vars = dict(saved)
+    _narrow.narrow(run, frame, node[2], positive=node[1] == "And")
+    right = evaluate(run, frame, node[3])
+    walrus_names = {k: v for k, v in frame.vars.items() if k not in saved}
+    frame.vars = saved
+    for name, value in walrus_names.items():
+        frame.vars[name] = value
+    if node[1] == "And":
+        known = single(left)
+        if known is not None and not known[1]:
+            return left
+        return right if not left.exact else join(right)
+    if left.exact and left.consts and all(not c[1] for c in left.consts):
+        return right
+    known = single(left)
+    if known is not None and known[1]:
+        return left
+    return join(Value(left.labels, left.refs, left.consts, exact=left.exact), right)
+
+
+def on_compare(run: Run, frame: Frame, node: Node) -> Value:
+    for part in node[1]:
+        evaluate(run, frame, part)
+    return CLEAN
+
+
+def on_not(run: Run, frame: Frame, node: Node) -> Value:
+    evaluate(run, frame, node[1])
+    return CLEAN
+
+
+def on_unary(run: Run, frame: Frame, node: Node) -> Value:
+    return without_consts(evaluate(run, frame, node[1]))
+
+
+def on_sequence(run: Run, frame: Frame, node: Node) -> Value:
+    obj = run.new(frame, {"t": "tuple", "l": "list", "S": "set"}[node[0]])
+    index: int | None = 0
+    for item in node[1]:
+        if item[0] == "*":
+            value = evaluate(run, frame, item[1])
+            obj.elem = join(obj.elem, iterate(run, frame, value))
+            index = None
+            continue
+        value = evaluate(run, frame, item)
+        if index is None or index >= 64:
+            obj.elem = join(obj.elem, value)
+        else:
+            obj.fields[index] = value
+            index += 1
+    return of(obj)
+
+
+def on_dict(run: Run, frame: Frame, node: Node) -> Value:
+    obj = run.new(frame, "dict")
+    for key_node, item in node[1]:
+        value = evaluate(run, frame, item)
+        if key_node is None:
+            spread(run, obj, value)
+            continue
+        key = evaluate(run, frame, key_node)
+        known = single(key)
+        if known is not None and len(obj.fields) < 400:
+            obj.fields[known[1]] = value
+        else:
+            obj.elem = join(obj.elem, value)
+            obj.keys = join(obj.keys, without_consts(key))
+            obj.exact = False
+    return of(obj)
+
+
+def spread(run: Run, obj: Obj, value: Value) -> None:
+    """`**value` into a dict."""
+    for other in value.objects():
+        if other.kind in ("dict", "inst"):
+            for key, item in list(other.fields.items()):
+                obj.fields[key] = item if other.elem is EMPTY else join(item, obj.fields.get(key, EMPTY))
+        obj.elem = join(obj.elem, other.elem)
+        obj.keys = join(obj.keys, other.keys)
+        obj.exact = obj.exact and other.exact
+    if value.labels:
+        obj.elem = join(obj.elem, labelled(value.labels))
+        obj.keys = join(obj.keys, labelled(value.labels))
+    if not value.objects():
+        obj.exact = False
+    del run
+
+
+def on_ternary(run: Run, frame: Frame, node: Node) -> Value:
+    evaluate(run, frame, node[2])
+    out: list[Value] = []
+    saved = frame.vars
+    for positive, part in ((True, node[1]), (False, node[3])):
+        frame.vars = dict(saved)
+        if _narrow.narrow(run, frame, node[2], positive=positive):
+            out.append(evaluate(run, frame, part))
+    frame.vars = saved
+    return join(*out)
+
+
+def on_lambda(_run: Run, frame: Frame, node: Node) -> Value:
+    return of(Func(frame.module.name, node[1], frame.env, None, frame.owner))
+
+
+def on_comprehension(run: Run, frame: Frame, node: Node) -> Value:
+    saved = frame.vars
+    frame.vars = dict(saved)
+    for target, iterated, conditions in node[4]:
+        item = iterate(run, frame, evaluate(run, frame, iterated))
+        _exec.assign(run, frame, target, item) if frame.env is not None else assign_local(run, frame, target, item)
+        for condition in conditions:
+            evaluate(run, frame, condition)
+            _narrow.narrow(run, frame, condition, positive=True)
+    obj = run.new(frame, {"l": "list", "s": "set", "d": "dict", "g": "list"}[node[1]])
+    obj.exact = False
+    obj.elem = evaluate(run, frame, node[2])
+    if node[3] is not None:
+        key = evaluate(run, frame, node[3])
+        obj.keys = without_consts(key)
+        if key.exact and 0 < len(key.consts) <= 64:
+            obj.fields.update(dict.fromkeys((c[1] for c in key.consts), obj.elem))
+    targets = {t[1] for t, _, _ in node[4] if t[0] == "n"}
+    inner = frame.vars
+    frame.vars = saved
+    if frame.env is not None:
+        for name, value in inner.items():  # a walrus inside leaves the comprehension
+            if name not in targets and name not in saved:
+                frame.vars[name] = value
+    return of(obj)
+
+
+def assign_local(run: Run, frame: Frame, target: Node, value: Value) -> None:
+    """The target of a comprehension at module level."""
+    if target[0] == "n":
+        frame.vars[target[1]] = value
+    elif target[0] in ("t", "l"):
+        for i, part in enumerate(target[1]):
+            assign_local(run, frame, part, subscript(run, frame, value, number(i)))
+
+
+def on_walrus(run: Run, frame: Frame, node: Node) -> Value:
+    value = evaluate(run, frame, node[2])
+    _exec.bind_name(run, frame, node[1], value)
+    return value
+
+
+def on_await(run: Run, frame: Frame, node: Node) -> Value:
+    return awaited(run, evaluate(run, frame, node[1]))
+
+
+def awaited(_run: Run, value: Value) -> Value:
+    futures = [o for o in value.objects() if o.kind == "future"]
+    if not futures:
+        return value
+    rest = Value(value.labels, value.refs - frozenset(futures), value.consts)
+    return join(rest, *(f.elem for f in futures))
+
+
+def on_yield(run: Run, frame: Frame, node: Node) -> Value:
+    frame.yields = join(frame.yields, evaluate(run, frame, node[1]))
+    return EMPTY
+
+
+def on_yield_from(run: Run, frame: Frame, node: Node) -> Value:
+    value = evaluate(run, frame, node[1])
+    frame.yields = join(frame.yields, iterate(run, frame, value))
+    return join(*(o.fields.get("[generator]", EMPTY) for o in value.objects()))
+
+
+def on_star(run: Run, frame: Frame, node: Node) -> Value:
+    return evaluate(run, frame, node[1])
+
+
+def on_call(run: Run, frame: Frame, node: Node) -> Value:
+    return _call.on_call(run, frame, node)
+
+
+EXPRESSIONS: Final[dict[str, Callable[[Run, Frame, Node], Value]]] = {
+    "k": on_const, "n": on_name, "a": on_attribute, "x": on_call, "s": on_subscript, "f": on_formatted,
+    "b": on_binary, "o": on_logic, "cmp": on_compare, "!": on_not, "u": on_unary, "t": on_sequence,
+    "l": on_sequence, "S": on_sequence, "d": on_dict, "?": on_ternary, "F": on_lambda, "C": on_comprehension,
+    ":=": on_walrus, "w": on_await, "y": on_yield, "Y": on_yield_from, "*": on_star,
+}  # fmt: skip

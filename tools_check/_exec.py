@@ -1,0 +1,681 @@
+"""Follows statements: modules, function bodies, branches, loops, exceptions; one abstract pass, joins where
+paths meet."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
+from tools_check._ir import GENERATOR, LAMBDA, Def, Node
+from tools_check._link import Module
+from tools_check._run import MAX_DEPTH, Env, Frame, Run
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Ext,
+    Func,
+    Import,
+    Method,
+    Obj,
+    Step,
+    Value,
+    join,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
+    without_labels,
+)  # fmt: skip
+
+BROAD: Final = frozenset({"builtins.Exception", "builtins.BaseException", "builtins.ExceptionGroup"})
+
+
+def run_module(run: Run, module: Module) -> None:
+    """Run a module's top level once."""
+    if module.state != "new":
+        return
+    module.state = "running"
+    frame = Frame(module, None, None)
+    saved, run.stack = run.stack, []
+    steps, run.steps = run.steps, 0
+    run.stack.append(frame)
+    try:
+        block(run, frame, module.ir.body)
+    finally:
+        run.stack = saved
+        run.steps = steps
+        module.state = "done"
+
+
+def block(run: Run, frame: Frame, body: tuple[Node, ...]) -> bool:
+    """Follow statements in order; False when none of the ways falls out at the end."""
+    for statement in body:
+        if not run.spend():
+            return True
+        frame.ordinal = statement[0]
+        handler = STATEMENTS.get(statement[1])
+        if handler is not None and not handler(run, frame, statement):
+            return False
+    return True
+
+
+# -- simple statements: (run, frame, statement) -> whether the next one is reached
+
+
+def on_expr(run: Run, frame: Frame, s: Node) -> bool:
+    _eval.evaluate(run, frame, s[2])
+    return True
+
+
+def on_assign(run: Run, frame: Frame, s: Node) -> bool:
+    value = _eval.evaluate(run, frame, s[3])
+    for target in s[2]:
+        assign(run, frame, target, value)
+    return True
+
+
+def on_aug(run: Run, frame: Frame, s: Node) -> bool:
+    target = s[2]
+    value = _eval.evaluate(run, frame, ("b", s[3].replace("Assign", ""), target, s[4]))
+    old = _eval.evaluate(run, frame, target)
+    for obj in old.objects():
+        if obj.kind in ("list", "set", "dict"):
+            right = _eval.evaluate(run, frame, s[4])
+            run.write(frame, obj, None, join(_eval.iterate(run, frame, right), labelled(right.labels)))
+            return True
+    assign(run, frame, target, value)
+    return True
+
+
+def on_ann(run: Run, frame: Frame, s: Node) -> bool:
+    if s[4] is None:
+        return True
+    value = _eval.evaluate(run, frame, s[4])
+    if value.is_empty() or (value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})):
+        value = join(value, _types.typed(run, frame, s[3]))
+    assign(run, frame, s[2], value)
+    return True
+
+
+def on_return(run: Run, frame: Frame, s: Node) -> bool:
+    if s[2] is not None:
+        value = _eval.evaluate(run, frame, s[2])
+        frame.returns = join(frame.returns, value)
+    return False
+
+
+def on_raise(run: Run, frame: Frame, s: Node) -> bool:
+    if s[2] is None:
+        for value in frame.caught[-1:]:
+            add_event(frame, None, value)
+        return False
+    value = _eval.evaluate(run, frame, s[2])
+    if s[3] is not None:
+        _eval.evaluate(run, frame, s[3])
+    kind: Any = None
+    for ref in sorted_refs(value):
+        if (isinstance(ref, Obj) and ref.kind == "inst") or (isinstance(ref, Obj) and ref.kind == "ext"):
+            kind = ref.cls
+        elif isinstance(ref, Cls):
+            kind = ref
+        elif isinstance(ref, Ext):
+            kind = ref.qname
+    add_event(frame, ("raised", kind), value)
+    if any(isinstance(r, Obj) and r.kind == "failure" for r in sorted_refs(value)):
+        add_event(frame, ("raised", "registry.ToolFailed"), value)
+    return False
+
+
+def add_event(frame: Frame, kind: Any, value: Value) -> None:
+    have = frame.events.get(kind)
+    frame.events[kind] = value if have is None else join(have, value)
+
+
+def on_if(run: Run, frame: Frame, s: Node) -> bool:
+    _eval.evaluate(run, frame, s[2])
+    before = frame.vars
+    outer = frame.path
+    ends: list[dict[str, Value]] = []
+    for positive, body in ((True, s[3]), (False, s[4])):
+        frame.vars = dict(before)
+        frame.token += 1
+        frame.path = (*outer, frame.token)
+        possible = _narrow.narrow(run, frame, s[2], positive=positive)
+        if possible and block(run, frame, body):
+            ends.append(frame.vars)
+    frame.path = outer
+    return meet(frame, before, ends)
+
+
+def meet(frame: Frame, before: dict[str, Value], ends: list[dict[str, Value]]) -> bool:
+    """Continue with what is known on every way that goes on."""
+    if not ends:
+        frame.vars = before
+        return False
+    frame.vars = join_vars(ends)
+    return True
+
+
+def join_vars(ends: list[dict[str, Value]]) -> dict[str, Value]:
+    if len(ends) == 1:
+        return ends[0]
+    first, *rest = ends
+    out = dict(first)
+    for other in rest:
+        for name, value in other.items():
+            have = out.get(name)
+            if have is None:
+                out[name] = value
+            elif have is not value:
+                out[name] = join(have, value)
+    return out
+
+
+def on_for(run: Run, frame: Frame, s: Node) -> bool:
+    iterated = _eval.evaluate(run, frame, s[3])
+    item = _eval.iterate(run, frame, iterated)
+    loop(run, frame, s[4], target=s[2], item=item)
+    return block(run, frame, s[5])
+
+
+def on_while(run: Run, frame: Frame, s: Node) -> bool:
+    loop(run, frame, s[3], test=s[2])
+    _narrow.narrow(run, frame, s[2], positive=False)
+    return block(run, frame, s[4])
+
+
+def loop(
+    run: Run,
+    frame: Frame,
+    body: tuple[Node, ...],
+    *,
+    target: Node | None = None,
+    item: Value = EMPTY,
+    test: Node | None = None,
+) -> None:
+    """Two passes over a body: what one pass writes the second one reads."""
+    outer = frame.path
+    for _ in range(2):
+        before = frame.vars
+        frame.vars = dict(before)
+        frame.token += 1
+        frame.path = (*outer, frame.token)
+        if target is not None:
+            assign(run, frame, target, item)
+        if test is not None:
+            _eval.evaluate(run, frame, test)
+            _narrow.narrow(run, frame, test, positive=True)
+        block(run, frame, body)
+        frame.vars = join_vars([before, frame.vars])
+    frame.path = outer
+
+
+def on_with(run: Run, frame: Frame, s: Node) -> bool:
+    for item, target in s[2]:
+        value = _eval.evaluate(run, frame, item)
+        entered = _call.enter(run, frame, value)
+        if target is not None:
+            assign(run, frame, target, entered)
+    return block(run, frame, s[3])
+
+
+def on_try(run: Run, frame: Frame, s: Node) -> bool:
+    _, _, body, handlers, orelse, final = s
+    saved, frame.events = frame.events, {}
+    before = dict(frame.vars)
+    outer = frame.path
+    frame.token += 1
+    frame.path = (*outer, frame.token)
+    falls = block(run, frame, body)
+    raised, frame.events = frame.events, saved
+    after_body = frame.vars
+    if falls:
+        falls = block(run, frame, orelse)
+    ends = [frame.vars] if falls else []
+    everything = False
+    for kind, name, handler_body in handlers:
+        frame.token += 1
+        frame.path = (*outer, frame.token)
+        frame.vars = join_vars([dict(before), after_body])
+        caught, broad = select(run, frame, kind, raised)
+        everything = everything or broad
+        if name:
+            frame.vars[name] = caught
+        frame.caught.append(caught)
+        if block(run, frame, handler_body):
+            ends.append(frame.vars)
+        frame.caught.pop()
+    if not everything:
+        for event, value in raised.items():
+            add_event(frame, event, value)
+    frame.path = outer
+    live = meet(frame, after_body, ends)
+    if final:
+        return block(run, frame, final) and live
+    return live
+
+
+def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) -> tuple[Value, bool]:
+    """What the name in `except kind as name` may hold, and whether the clause takes everything."""
+    if kind is None:
+        return caught_value(list(raised.values())), True
+    types = _eval.evaluate(run, frame, kind)
+    refs = set(types.refs)
+    for obj in types.objects():
+        refs |= obj.everything().refs
+    picked: list[Value] = []
+    broad = False
+    for ref in refs:
+        if isinstance(ref, Ext):
+            name = run.catalog.resolve(ref.qname)
+            if name in BROAD:
+                return caught_value(list(raised.values())), True
+            quiet = name in run.catalog.quiet_errors
+            for event, value in raised.items():
+                if event is None:
+                    if not quiet:
+                        picked.append(value)
+                elif (
+                    event[1] == name
+                    or event[1] is None
+                    or (isinstance(event[1], Cls) and name in _classes.mro(run, event[1])[1])
+                ) or (isinstance(event[1], str) and not quiet and not event[1].startswith("builtins.")):
+                    picked.append(value)
+        elif isinstance(ref, Cls):
+            for event, value in raised.items():
+                if event is not None and (
+                    event[1] == ref or (isinstance(event[1], Cls) and ref in _classes.mro(run, event[1])[0])
+                ):
+                    picked.append(value)
+    if not refs and raised:
+        picked = list(raised.values())
+    return caught_value(picked), broad
+
+
+def caught_value(values: list[Value]) -> Value:
+    """The exception object."""
+    value = join(*values) if values else EMPTY
+    return Value(value.labels, value.refs | {DATA}, frozenset())
+
+
+def on_def(run: Run, frame: Frame, s: Node) -> bool:
+    index: int = s[2]
+    definition = frame.module.ir.defs[index]
+    if definition.owner >= 0 and _classes.kind_of(definition) == "setter":
+        return True
+    func = Func(frame.module.name, s[2], frame.env, None, frame.owner if definition.owner >= 0 else None)
+    if definition.owner >= 0 and frame.owner is not None and frame.env is not None:
+        func = Func(frame.module.name, s[2], frame.env.parent, None, frame.owner)
+    if frame.env is not None and definition.owner < 0:
+        run.closures[(frame.module.name, s[2])] = frame.env
+    value = of(func)
+    for node in reversed(definition.decorators):
+        value = _call.decorate(run, frame, node, value, func)
+    bind_name(run, frame, definition.name, value)
+    return True
+
+
+def on_class(run: Run, frame: Frame, s: Node) -> bool:
+    value = _classes.define(run, frame, s[2])
+    index: int = s[2]
+    bind_name(run, frame, frame.module.ir.classes[index].name, value)
+    return True
+
+
+def on_import(run: Run, frame: Frame, s: Node) -> bool:
+    for name, alias in s[2]:
+        shown = alias or name.partition(".")[0]
+        bind_name(run, frame, shown, of(_names.module_ref(run, name if alias else shown)))
+        if not alias and "." in name:
+            run.project.module(name)
+    return True
+
+
+def on_from(run: Run, frame: Frame, s: Node) -> bool:
+    module = run.project.absolute(frame.module, s[2], s[3])
+    for name, alias in s[4]:
+        if name == "*":
+            _names.star_import(run, frame, module)
+        else:
+            bind_name(run, frame, alias or name, of(Import(module, name)))
+    return True
+
+
+def on_global(_run: Run, frame: Frame, s: Node) -> bool:
+    frame.globals.update(s[2])
+    return True
+
+
+def on_nonlocal(_run: Run, frame: Frame, s: Node) -> bool:
+    frame.nonlocals.update(s[2])
+    return True
+
+
+def on_assert(run: Run, frame: Frame, s: Node) -> bool:
+    _eval.evaluate(run, frame, s[2])
+    _narrow.narrow(run, frame, s[2], positive=True)
+    return True
+
+
+def on_type(run: Run, frame: Frame, s: Node) -> bool:
+    bind_name(run, frame, s[2], _eval.evaluate(run, frame, s[3]))
+    return True
+
+
+def _match_statement(run: Run, frame: Frame, s: Node) -> bool:
+    return _match.on_match(run, frame, s)
+
+
+STATEMENTS: Final = {
+    "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,
+    "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": _match_statement, "def": on_def,
+    "class": on_class, "imp": on_import, "from": on_from, "global": on_global, "nonlocal": on_nonlocal,
+    "assert": on_assert, "type": on_type,
+}  # fmt: skip
+
+
+# -- binding
+
+
+def bind_name(run: Run, frame: Frame, name: str, value: Value) -> None:
+    """Bind a name where Python would."""
+    if name in frame.globals or frame.env is None:
+        env = frame.module.env
+        if frame.env is None and frame.module.state != "done":
+            env[name] = value
+            for obj in value.objects():
+                share(obj)
+            return
+        old = env.get(name, EMPTY)
+        merged = join(old, value)
+        if merged is not old and (len(merged.labels) != len(old.labels) or merged.refs != old.refs):
+            run.version += 1
+        for obj in value.objects():
+            share(obj)
+        env[name] = merged
+        return
+    if name in frame.nonlocals:
+        env_up = frame.env.parent
+        while env_up is not None:
+            if name in env_up.vars:
+                old = env_up.vars[name]
+                merged = join(old, value)
+                if len(merged.labels) != len(old.labels) or merged.refs != old.refs:
+                    run.version += 1
+                    frame.impure = True
+                env_up.vars[name] = merged
+                return
+            env_up = env_up.parent
+        return
+    frame.env.vars[name] = value
+
+
+def share(obj: Obj, depth: int = 0) -> None:
+    """What a module variable holds lives as long as the program."""
+    if obj.shared or depth > 5:
+        return
+    obj.shared = True
+    for child in obj.children():
+        for inner in child.objects():
+            share(inner, depth + 1)
+
+
+def assign(run: Run, frame: Frame, target: Node, value: Value) -> None:
+    """Store a value in a target."""
+    tag = target[0]
+    if tag == "n":
+        bind_name(run, frame, target[1], value)
+    elif tag in ("t", "l"):
+        unpack(run, frame, target[1], value)
+    elif tag == "a":
+        _eval.store_attribute(run, frame, target, value)
+    elif tag == "s":
+        _eval.store_item(run, frame, target, value)
+    elif tag == "*":
+        obj = run.new(frame, "list")
+        obj.elem = _eval.iterate(run, frame, value)
+        assign(run, frame, target[1], of(obj))
+
+
+def unpack(run: Run, frame: Frame, targets: tuple[Node, ...], value: Value) -> None:
+    """`a, *b = value`."""
+    starred = next((i for i, t in enumerate(targets) if t[0] == "*"), None)
+    for i, target in enumerate(targets):
+        if target[0] == "*":
+            obj = run.new(frame, "list")
+            obj.elem = _eval.iterate(run, frame, value)
+            assign(run, frame, target[1], of(obj))
+        elif starred is not None and i > starred:
+            assign(run, frame, target, _eval.iterate(run, frame, value))
+        else:
+            assign(run, frame, target, _eval.subscript(run, frame, value, _eval.number(i)))
+
+
+# -- functions
+
+
+def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> Value:
+    """Follow a function with these arguments; the answer is kept by what the arguments are."""
+    module = run.project.module(func.module)
+    if module is None:
+        return EMPTY
+    definition = module.ir.defs[func.at]
+    if run.catalog.forced and f"{module.name}.{definition.qualname}" in run.catalog.forced:
+        return _outside.call(run, frame, f"{module.name}.{definition.qualname}", args, site)
+    if run.frameworks is not None:
+        _frameworks.dispatched(run, frame, func, args)
+        _frameworks.toolkit_called(run, frame, func, args)
+    key = (func.key(), args.digest())
+    known = run.memo.get(key)
+    if known is None:
+        known = invoke_fresh(run, frame, func, module, definition, args, key)
+    value, events, _ = known
+    for kind, event in events.items():
+        add_event(frame, kind, event)
+    if value.labels:
+        why = f"returned by {definition.name}()" if definition.name != "<lambda>" else "returned by the lambda"
+        step = Step(frame.module.path, site, why)
+        value = Value(
+            {r: label.then(step) for r, label in value.labels.items()},
+            value.refs,
+            value.consts,
+            exact=value.exact,
+        )
+    return value
+
+
+def invoke_fresh(
+    run: Run, frame: Frame, func: Func, module: Module, definition: Def, args: _call.Args, key: Any
+) -> tuple[Value, dict[Any, Value], int]:
+    mark = ("call", func.module, func.at, id(func.env))
+    nested = run.active.get(mark, [])
+    if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.exhausted:
+        if nested:
+            nested[-1] = EMPTY
+        if run.exhausted or len(run.stack) > MAX_DEPTH:
+            return labelled(args.labels(), DATA), {}, 0
+        return EMPTY, {}, 0
+    before = run.steps
+    run.visited.add((func.module, func.at))
+    inner = Frame(module, definition, Env(func.env))
+    inner.owner = func.owner
+    inner.self_value = func.self_value
+    bind_parameters(run, inner, func, definition, args)
+    run.active.setdefault(mark, []).append(CLEAN)
+    run.stack.append(inner)
+    try:
+        block(run, inner, definition.body)
+    finally:
+        run.stack.pop()
+        run.active[mark].pop()
+    value = inner.returns
+    if definition.flags & GENERATOR:
+        obj = run.new(frame, "list")
+        obj.exact = False
+        obj.elem = inner.yields
+        obj.fields["[generator]"] = inner.returns
+        value = of(obj)
+    if inner.returns.is_empty() and not (definition.flags & GENERATOR):
+        value = declared_result(run, inner, func, definition)
+    result = (value, inner.events, run.steps - before)
+    fresh = any(o.serial > inner.start and not o.shared for o in value.objects())
+    if not inner.impure and not (fresh and run.steps - before < 200) and not run.exhausted:
+        run.memo[key] = result
+    return result
+
+
+def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Value:
+    """What a function without a body of its own (a protocol, an abstract method) may give, by its
+    annotation.
+    """
+    if not is_stub(definition):
+        return EMPTY
+    value = _types.typed(run, frame, definition.returns)
+    if func.owner is not None and func.owner not in run.searched:
+        run.searched.add(func.owner)
+        load_users(run, func.owner)
+    if func.owner is not None:
+        inherited = [
+            _classes.bind(method, _classes.typed_instance(run, child))
+            for child in run.children.get(func.owner, [])[:30]
+            if (method := _classes.find_method(run, child, definition.name)) is not None and method.owner != func.owner
+        ]
+        for implementation in [*inherited, *implementers(run, func.owner, definition.name)]:
+            value = join(value, call_with_types(run, frame, implementation))
+    return value
+
+
+def load_users(run: Run, owner: Cls) -> None:
+    """Look for what implements a class without bodies: in the modules that import it, and in those that
+    import these.
+    """
+    names = [owner.module]
+    for _ in range(2):
+        names = sorted({user for name in names for user in run.project.users.get(name, ())})[:40]
+        for name in names:
+            module = run.project.module(name)
+            if module is not None:
+                run_module(run, module)
+
+
+def is_stub(definition: Def) -> bool:
+    """Whether a body says nothing: `...`, a docstring, `raise NotImplementedError`."""
+    if definition.flags & LAMBDA:
+        return False
+    return all((s[1] == "e" and s[2][0] == "k") or s[1] == "raise" or s[1] == "pass" for s in definition.body)
+
+
+def implementers(run: Run, owner: Cls, name: str) -> list[Func]:
+    """The methods of classes that fit a protocol by having all of its methods."""
+    if not any(base.rpartition(".")[2] == "Protocol" for base in _classes.mro(run, owner)[1]):
+        return []
+    wanted = {n for n, v in run.class_env.get(owner, {}).items() if any(isinstance(r, Func) for r in v.refs)}
+    out: list[Func] = []
+    for cls in sorted(run.class_env):
+        if cls != owner and len(out) < 30 and wanted <= all_methods(run, cls):
+            method = _classes.find_method(run, cls, name)
+            if method is not None and method.owner != owner:
+                out.append(_classes.bind(method, _classes.typed_instance(run, cls)))
+    return out
+
+
+def all_methods(run: Run, cls: Cls) -> set[str]:
+    return {name for c in _classes.mro(run, cls)[0] for name in run.class_env.get(c, {})}
+
+
+def bind_parameters(run: Run, inner: Frame, func: Func, definition: Def, args: _call.Args) -> None:
+    """Give every parameter its value: the argument, else the default, else its type."""
+    positional = list(args.positional)
+    if func.self_value is not None:
+        positional.insert(0, func.self_value)
+    keywords = dict(args.keywords)
+    variables = inner.vars
+    for param in definition.params:
+        if param.kind == "*":
+            obj = Obj("list", None, inner.env, ())
+            for i, item in enumerate(positional):
+                obj.fields[i] = item
+            obj.elem = _eval.iterate(run, inner, args.star) if args.star else EMPTY
+            positional = []
+            variables[param.name] = of(obj)
+            continue
+        if param.kind == "**":
+            obj = Obj("dict", None, inner.env, ())
+            obj.fields.update(keywords)
+            obj.elem = _eval.subscript(run, inner, args.dstar, CLEAN) if args.dstar else EMPTY
+            if args.dstar:
+                for source in args.dstar.objects():
+                    obj.fields.update(source.fields)
+            variables[param.name] = of(obj)
+            continue
+        value: Value | None = None
+        if param.kind == "p" and positional:
+            value = positional.pop(0)
+        elif param.name in keywords:
+            value = keywords.pop(param.name)
+        if value is None and (args.star is not None or args.dstar is not None):
+            spread = [_eval.iterate(run, inner, args.star)] if args.star and param.kind == "p" else []
+            if args.dstar:
+                spread.append(_call.lookup_key(args.dstar, param.name))
+            value = join(*spread)
+        if value is None and param.default is not None:
+            value = _eval.evaluate(run, inner, param.default)
+        if value is None:
+            value = EMPTY
+        variables[param.name] = refine(run, inner, value, param.annotation)
+
+
+def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Value:
+    """An argument of which nothing is known is what the annotation says."""
+    if annotation is None:
+        return value
+    if value.refs - {DATA}:
+        return value
+    if value.exact and value.consts and not any(c[0] == "NoneType" for c in value.consts):
+        return value
+    typed = (
+        without_labels(_types.typed(run, inner, annotation)) if value.labels else _types.typed(run, inner, annotation)
+    )
+    return join(value, typed)
+
+
+def call_with_types(
+    run: Run, frame: Frame, func: Func, given: dict[str, Value] | None = None, *, outside: bool = False
+) -> Value:
+    """Follow a function with arguments of which only the types are known; `outside` when a model gives
+    them, so that
+    one without a type is plain data.
+    """
+    module = run.project.module(func.module)
+    if module is None:
+        return EMPTY
+    definition = module.ir.defs[func.at]
+    inner = Frame(module, definition, Env(func.env))
+    inner.owner = func.owner
+    keywords: list[tuple[str, Value]] = []
+    positional: list[Value] = []
+    skip = func.self_value is not None
+    for param in definition.params:
+        if skip:
+            skip = False
+            continue
+        if param.kind in ("*", "**"):
+            continue
+        if given and param.name in given:
+            value = given[param.name]
+        else:
+            value = _types.typed(run, inner, param.annotation)
+            if outside and value.is_empty():
+                value = CLEAN
+            if param.default is not None:
+                value = join(value, _eval.evaluate(run, inner, param.default))
+        if param.kind == "k":
+            keywords.append((param.name, value))
+        else:
+            positional.append(value)
+    return invoke(run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023)
+
+
+__all__ = ["Method", "with_labels"]

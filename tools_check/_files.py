@@ -1,0 +1,104 @@
+"""Which files are read, what a module of theirs is called, and which of them cannot matter; opens files,
+runs nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SKIPPED_FOLDERS = frozenset(
+    {"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache",
+     ".ruff_cache",
+     ".pytest_cache", ".hypothesis", ".tools_check_cache", ".eggs"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One file: where it is, how it is shown, and what it is called when imported."""
+
+    path: Path
+    shown: str  # relative to the current folder where possible, with forward slashes
+    names: tuple[str, ...]  # module names it can be imported by, the surest first
+    is_package: bool
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+
+class NotFound(Exception):
+    """A path given on the command line does not exist."""
+
+
+def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = ()) -> list[SourceFile]:
+    """Every Python file under the paths, each once, in the order of their shown names.
+
+    Raises:
+        NotFound: when a path does not exist.
+    """
+    found: dict[str, SourceFile] = {}
+    for path in paths:
+        if not path.exists():
+            raise NotFound(str(path))
+        root = path if path.is_dir() else path.parent
+        candidates = walk_folder(path) if path.is_dir() else [path]
+        for file in candidates:
+            source = describe(file, root)
+            if not any(re.search(pattern, source.shown) for pattern in exclude):
+                found.setdefault(str(file.absolute()), source)
+    return sorted(found.values(), key=lambda source: source.shown)
+
+
+def walk_folder(root: Path) -> Iterator[Path]:
+    """The Python files below a folder; links to folders are not followed, so that a cycle ends."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not is_environment(Path(folder, f)))
+        for name in sorted(files):
+            if name.endswith((".py", ".pyi")) and not (name.endswith(".pyi") and name[:-1] in files):
+                yield Path(folder, name)
+
+
+def is_environment(folder: Path) -> bool:
+    """A virtual environment holds other people's code."""
+    return (folder / "pyvenv.cfg").exists()
+
+
+def describe(file: Path, root: Path) -> SourceFile:
+    """The names of one file."""
+    parts = list(file.absolute().relative_to(root.absolute()).with_suffix("").parts)
+    # A root that lies inside a package: the package's own folders belong to the name.
+    above = root.absolute()
+    while (above / "__init__.py").exists():
+        parts.insert(0, above.name)
+        above = above.parent
+    is_package = parts[-1] == "__init__"
+    if is_package:
+        parts.pop()
+    top = package_top(file, len(parts) if is_package else len(parts) - 1, is_package=is_package)
+    names = [".".join(parts[i:]) for i in range(len(parts))] or ["__init__"]
+    surest = names[min(top, len(names) - 1)]
+    others = [name for name in names[: top + 1] if name != surest]
+    return SourceFile(path=file, shown=shown(file), names=(surest, *others), is_package=is_package)
+
+
+def package_top(file: Path, depth: int, *, is_package: bool) -> int:
+    """How many leading folders of the name are not packages."""
+    folder = file.parent
+    packaged = 0
+    while packaged < depth and (folder / "__init__.py").exists():
+        packaged += 1
+        folder = folder.parent
+    return depth - packaged if not is_package else max(0, depth - packaged)
+
+
+def shown(file: Path) -> str:
+    """The path as it is printed."""
+    try:
+        relative = os.path.relpath(file)
+    except ValueError:
+        return file.as_posix()
+    return file.as_posix() if relative.startswith("..") else Path(relative).as_posix()

@@ -1,0 +1,365 @@
+"""Tools of other frameworks, by the table `frameworks.toml`: nothing is declared there, the verdict alone is
+shown."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, Final, final
+
+from tools_check import _call, _classes, _eval
+from tools_check._link import Module
+from tools_check._run import Frame, Run, ToolSeen
+from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
+
+ARGUMENTS: Final = Data("arguments")  # what a dispatcher hands on to the tool that it picks
+KEYS: Final = frozenset(
+    {"decorators", "dispatchers", "makers", "bases", "methods", "listed", "toolkits", "registrars",
+     "factories",
+     "module_spec", "members"}
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework:
+    """One table."""
+
+    style: str
+    methods: tuple[str, ...] = ()
+    listed: str = ""
+    registrars: tuple[str, ...] = ()
+    factories: tuple[str, ...] = ()
+    module_spec: str = ""
+    members: tuple[str, ...] = ()
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Frameworks:
+    """All tables, by the names that are looked for."""
+
+    decorators: dict[str, str] = field(default_factory=dict[str, str])
+    dispatchers: dict[str, str] = field(default_factory=dict[str, str])
+    makers: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict[str, tuple[str, tuple[str, ...]]])
+    bases: dict[str, Framework] = field(default_factory=dict[str, Framework])
+    toolkits: dict[str, Framework] = field(default_factory=dict[str, Framework])
+    all: list[Framework] = field(default_factory=list[Framework])
+
+    def short_names(self) -> frozenset[str]:
+        """The last names of decorators, dispatchers and makers."""
+        groups = (self.decorators, self.dispatchers, self.makers)
+        return frozenset(name.rpartition(".")[2] for group in groups for name in group) - {
+            "Agent",
+            "Team",
+            "Server",
+        }
+
+
+def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
+    """The frameworks that ship with the checker, and the user's own.
+
+    Raises:
+        ValueError: when a table holds a key that is not known.
+    """
+    text = resources.files("tools_check").joinpath("frameworks.toml").read_text(encoding="utf-8")
+    out = Frameworks()
+    for style, table in {**tomllib.loads(text), **(extra or {})}.items():
+        unknown = sorted(set(table) - KEYS)
+        if unknown:
+            raise ValueError(
+                f"frameworks table {style!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(KEYS))}"
+            )
+        framework = Framework(
+            style=style,
+            methods=tuple(table.get("methods", ())),
+            listed=table.get("listed", ""),
+            registrars=tuple(table.get("registrars", ())),
+            factories=tuple(table.get("factories", ())),
+            module_spec=table.get("module_spec", ""),
+            members=tuple(table.get("members", ())),
+        )
+        out.all.append(framework)
+        out.decorators.update(dict.fromkeys(table.get("decorators", ()), style))
+        out.dispatchers.update(dict.fromkeys(table.get("dispatchers", ()), style))
+        out.bases.update(dict.fromkeys(table.get("bases", ()), framework))
+        out.toolkits.update(dict.fromkeys(table.get("toolkits", ()), framework))
+        for name, parameters in table.get("makers", {}).items():
+            out.makers[name] = (style, tuple(parameters))
+    return out
+
+
+def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
+    """What a file that defines such a tool mentions."""
+    found = load(extra)
+    names = {
+        name.rpartition(".")[2]
+        for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits)
+        for name in group
+    }
+    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"}
+    return re.compile(
+        rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"})) + rb")\b"
+    )
+
+
+# -- hooks of the analysis
+
+
+def name_of(run: Run, ref: Any) -> str | None:
+    """The qualified name of what is called."""
+    if isinstance(ref, Ext):
+        return run.catalog.resolve(ref.qname)
+    if isinstance(ref, Method) and ref.kind == "ext":
+        return run.catalog.resolve(ref.name)
+    if isinstance(ref, Func):
+        module = run.project.module(ref.module)
+        return f"{ref.module}.{module.ir.defs[ref.at].qualname}" if module else None
+    if isinstance(ref, Cls):
+        module = run.project.module(ref.module)
+        return f"{ref.module}.{module.ir.classes[ref.at].qualname}" if module else None
+    return None
+
+
+def decorated(run: Run, target: Value, value: Value, func: Func) -> bool:
+    """A definition under a decorator of a framework is a tool."""
+    if run.frameworks is None:
+        return False
+    for ref in sorted_refs(target):
+        name = name_of(run, ref)
+        if name is None:
+            continue
+        style = run.frameworks.decorators.get(name)
+        if style is not None:
+            record(run, style, value, original=func)
+            return True
+        style = run.frameworks.dispatchers.get(name)
+        if style is not None:
+            record(run, style, value, original=func, dispatcher=True)
+            return True
+    return False
+
+
+def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None:  # noqa: ARG001
+    """A call of something that makes tools of functions, or of a decorator as a function."""
+    if run.frameworks is None:
+        return None
+    maker = run.frameworks.makers.get(name)
+    if maker is not None:
+        style, parameters = maker
+        for i, parameter in enumerate(parameters):
+            value = args.get(i if parameter != "tools" else -1, parameter)
+            for item in functions_in(value):
+                record(run, style, item)
+        return None
+    style = run.frameworks.decorators.get(name)
+    if style is None:
+        return None
+    first = args.get(0, "fn")
+    functions = functions_in(first)
+    for item in functions:
+        record(run, style, item)
+    return first if functions else of(Method("registrar", style, of(Ext(name))))
+
+
+def constructed(run: Run, frame: Frame, qname: str, args: _call.Args, _site: int) -> Value | None:
+    return made_by(run, frame, qname, args)
+
+
+def functions_in(value: Value | None) -> list[Value]:
+    """The functions that a value is or lists."""
+    if value is None:
+        return []
+    out: list[Value] = []
+    for ref in sorted_refs(value):
+        if isinstance(ref, Func | Partial | Wrapped):
+            out.append(of(ref))  # noqa: PERF401 - a loop over kinds reads better here
+    for obj in value.objects():
+        if obj.kind in ("list", "tuple", "set"):
+            for child in obj.children():
+                out.extend(functions_in(child))
+    return out
+
+
+def record(run: Run, style: str, value: Value, *, original: Func | None = None, dispatcher: bool = False) -> None:
+    """Remember a tool."""
+    for ref in sorted_refs(value):
+        if not isinstance(ref, Func | Partial | Wrapped):
+            continue
+        place = original or target_of(run, ref)
+        if place is None:
+            continue
+        module = run.project.module(place.module)
+        if module is None:
+            continue
+        key = (style, place.module, place.at)
+        if key in run.tools:
+            continue
+        definition = module.ir.defs[place.at]
+        run.tools[key] = ToolSeen(
+            style=style,
+            path=module.path,
+            module=module.name,
+            site=definition.ordinal << 10 | 1023,
+            fields={"handler": of(ref)},
+            dispatcher=dispatcher,
+            definition=place,
+        )
+
+
+def target_of(run: Run, ref: Any) -> Func | None:
+    """The function under partials and wrappers."""
+    for _ in range(6):
+        if isinstance(ref, Func):
+            inner = run.originals.get((ref.module, ref.at, id(ref.env)))
+            if inner is None:
+                return ref
+            ref = inner
+            continue
+        if not isinstance(ref, Partial | Wrapped):
+            return None
+        ref = next((r for r in sorted_refs(ref.func) if isinstance(r, Func | Partial | Wrapped)), None)
+    return None
+
+
+def dispatched(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:  # noqa: ARG001
+    """A function that a dispatcher hands the arguments to is a tool of its own."""
+    if run.dispatching is None or not any(ARGUMENTS in v.refs for v in args.values()):
+        return
+    module = run.project.module(func.module)
+    if module is not None and not module.ir.defs[func.at].name.startswith("__"):
+        record(run, run.dispatching, of(func))
+
+
+def toolkit_called(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:
+    """The constructor of a toolkit, or its `register`, gets the tools."""
+    if run.frameworks is None or func.owner is None or func.self_value is None:
+        return
+    framework = run.toolkit_classes.get(func.owner)
+    if framework is None:
+        return
+    module = run.project.module(func.module)
+    if module is None:
+        return
+    name = module.ir.defs[func.at].name
+    if name == "__init__":
+        listed_tools(run, frame, framework, args)
+    elif name in framework.registrars:
+        for item in functions_in(args.get(0, "function")):
+            record(run, framework.style, item)
+
+
+def listed_tools(run: Run, frame: Frame, framework: Framework, args: _call.Args) -> None:  # noqa: ARG001
+    """Every keyword of a toolkit's constructor that ends in `tools`."""
+    for keyword, value in args.keywords:
+        if keyword.endswith("tools"):
+            for item in functions_in(value):
+                record(run, framework.style, item)
+
+
+def outside_toolkit(run: Run, frame: Frame, me: Value, args: _call.Args, name: str) -> None:
+    """`super().__init__(tools=[...])` or `self.register(f)` where the toolkit is not among the files."""
+    if run.frameworks is None:
+        return
+    for obj in me.objects():
+        if not isinstance(obj.cls, Cls):
+            continue
+        for base in _classes.mro(run, obj.cls)[1]:
+            framework = run.frameworks.toolkits.get(base)
+            if framework is None:
+                continue
+            if name == "__init__":
+                listed_tools(run, frame, framework, args)
+            elif name in framework.registrars:
+                for item in functions_in(args.get(0, "function")):
+                    record(run, framework.style, item)
+
+
+# -- tools that are classes
+
+
+def find_base_classes(run: Run, modules: Iterable[Module]) -> None:
+    """Classes of the files that are a framework's own: by their full name, or by name and members."""
+    assert run.frameworks is not None
+    for module in modules:
+        for index, written in enumerate(module.ir.classes):
+            cls = Cls(module.name, index)
+            for table, out in (
+                (run.frameworks.toolkits, run.toolkit_classes),
+                (run.frameworks.bases, run.base_classes),
+            ):
+                for name, framework in table.items():
+                    if name == f"{module.name}.{written.qualname}" or (
+                        name.rpartition(".")[2] == written.name
+                        and framework.members
+                        and set(framework.members) <= set(run.class_env.get(cls, {}))
+                    ):
+                        out.setdefault(cls, framework)
+
+
+def class_tools(run: Run, module: Module) -> None:
+    """Classes that inherit from a framework's base: their handlers are tools."""
+    assert run.frameworks is not None
+    for index in range(len(module.ir.classes)):
+        cls = Cls(module.name, index)
+        if cls not in run.class_env:
+            continue
+        ours, outside = _classes.mro(run, cls)
+        frame = Frame(module, None, None)
+        base = next((f for b in outside if (f := run.frameworks.bases.get(b))), None) or next(
+            (f for c in ours[1:] if (f := run.base_classes.get(c))), None
+        )
+        if base is not None:
+            for name in base.methods:
+                if name in run.class_env[cls]:
+                    record_method(run, base.style, cls, name)
+        kit = next((f for b in outside if (f := run.frameworks.toolkits.get(b))), None) or next(
+            (f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None
+        )
+        if kit is not None:
+            me = _classes.typed_instance(run, cls)
+            if kit.listed:
+                for name in listed_names(run, cls, kit.listed):
+                    record_method(run, kit.style, cls, name)
+            for name in kit.factories:
+                factory = _classes.find_method(run, cls, name)
+                if factory is not None:
+                    _call.call(run, frame, of(_classes.bind(factory, me)), _call.NOTHING, 0)
+
+
+def listed_names(run: Run, cls: Cls, attribute: str) -> list[str]:
+    """The method names in a list of a class body; an item may be a pair of sync and async names."""
+    value = _classes.class_attribute(run, cls, attribute)
+    out: list[str] = []
+    for obj in value.objects() if value is not None else []:
+        for child in obj.children():
+            out.extend(child.strings())
+            for pair in child.objects():
+                out.extend(s for inner in pair.children() for s in inner.strings())
+    return sorted(set(out))
+
+
+def record_method(run: Run, style: str, cls: Cls, name: str) -> None:
+    method = _classes.find_method(run, cls, name)
+    if method is not None:
+        record(run, style, of(_classes.bind(method, _classes.typed_instance(run, cls))))
+
+
+def module_tools(run: Run, module: Module) -> None:
+    """Modules with a variable that describes their tool."""
+    assert run.frameworks is not None
+    for framework in run.frameworks.all:
+        spec = module.env.get(framework.module_spec) if framework.module_spec else None
+        if spec is None:
+            continue
+        names = [s for o in spec.objects() for s in o.fields.get("name", Value()).strings()]
+        for name in names:
+            value = module.env.get(name)
+            if value is not None:
+                record(run, framework.style, value)
+
+
+__all__ = ["_eval"]

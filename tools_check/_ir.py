@@ -1,0 +1,136 @@
+"""The small form of a module that everything after the parser works on: plain tuples that `marshal` can keep.
+
+It must never hold a libcst node, so that a warm run needs no libcst.
+
+Expressions are tuples whose first item is a tag:
+    ("k", constant)                       a literal (str, int, float, bytes, bool, None, Ellipsis as "...")
+    ("n", name)                           a name
+    ("a", value, attr, site)              attribute
+    ("x", site, func, ((star, keyword, value), ...))   call; star is 0, 1 (`*`) or 2 (`**`)
+    ("s", value, index)                   subscript; index may be ("sl", ...)
+    ("sl", parts)                         slice
+    ("f", parts)                          f-string; parts are expressions, text is ("k", str)
+    ("b", op, left, right)                binary operation
+    ("o", op, left, right)                `and` / `or`
+    ("cmp", values, operators)            comparison
+    ("!", value) / ("u", value)           `not` / other unary
+    ("t"|"l"|"S", items)                  tuple, list, set; an item may be ("*", value)
+    ("d", ((key | None, value), ...))     dict; key None is `**value`
+    ("?", body, test, orelse)             conditional expression
+    ("F", index)                          lambda: an index into the module's defs
+    ("C", kind, elt, key | None, ((target, iter, ifs), ...))   comprehension; kind is l, s, d or g
+    (":=", name, value)                   walrus
+    ("w"|"y"|"Y"|"*", value)              await, yield, yield from, star
+
+Statements are tuples (ordinal, tag, ...); see `_lower.py` for each.  An ordinal is the rank of a statement
+in the file,
+and a site is `ordinal << 10 | n` for the n-th call of the statement's own expressions: positions are
+looked up from
+these for what is reported, never computed for the rest (`_positions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeGuard
+
+Node = tuple[Any, ...]
+
+SITE_BITS: Final = 10
+SITE_MASK: Final = (1 << SITE_BITS) - 1
+
+ASYNC: Final = 1
+GENERATOR: Final = 2
+LAMBDA: Final = 4
+
+
+class Param(NamedTuple):
+    """One parameter of a function."""
+
+    name: str
+    kind: str  # "p" positional or keyword, "k" keyword only, "*" or "**"
+    annotation: Node | None
+    default: Node | None
+
+
+class Def(NamedTuple):
+    """One function, method or lambda."""
+
+    name: str
+    qualname: str
+    params: tuple[Param, ...]
+    decorators: tuple[Node, ...]
+    returns: Node | None
+    body: tuple[Node, ...]
+    flags: int
+    ordinal: int
+    owner: int  # index of the class it is written in, or -1
+    parent: int  # index of the function it is written in, or -1
+
+
+class ClassDef(NamedTuple):
+    """One class."""
+
+    name: str
+    qualname: str
+    bases: tuple[Node, ...]
+    keywords: tuple[tuple[str, Node], ...]
+    decorators: tuple[Node, ...]
+    body: tuple[Node, ...]
+    ordinal: int
+    parent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleIR:
+    """A lowered module."""
+
+    body: tuple[Node, ...]
+    defs: tuple[Def, ...]
+    classes: tuple[ClassDef, ...]
+
+
+def pack(module: ModuleIR) -> Node:
+    """The module as plain tuples, for `marshal`."""
+    defs = tuple((*d[:2], tuple(tuple(p) for p in d.params), *d[3:]) for d in module.defs)
+    return (module.body, defs, tuple(tuple(c) for c in module.classes))
+
+
+def unpack(raw: Node) -> ModuleIR:
+    """The inverse of `pack`."""
+    body, defs, classes = raw
+    return ModuleIR(
+        body=body,
+        defs=tuple(Def(d[0], d[1], tuple(Param(*p) for p in d[2]), *d[3:]) for d in defs),
+        classes=tuple(ClassDef(*c) for c in classes),
+    )
+
+
+def is_node(value: object) -> TypeGuard[Node]:
+    """Whether a part of a node is one itself, or a row of them."""
+    return isinstance(value, tuple)
+
+
+def walk(node: object) -> Iterator[Node]:
+    """Every tagged tuple below a node, itself first; works on expressions, statements and lists of them."""
+    stack: list[object] = [node]
+    while stack:
+        item = stack.pop()
+        if not is_node(item):
+            continue
+        if (item and isinstance(item[0], str)) or (len(item) > 1 and isinstance(item[1], str)):
+            yield item
+        stack.extend(reversed(item))
+
+
+def dotted(node: Node | None) -> str | None:
+    """`a.b.c` for a chain of names and attributes, else None."""
+    parts: list[str] = []
+    while node is not None and node[0] == "a":
+        parts.append(node[2])
+        node = node[1]
+    if node is None or node[0] != "n":
+        return None
+    parts.append(node[1])
+    return ".".join(reversed(parts))

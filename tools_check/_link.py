@@ -1,0 +1,232 @@
+"""The table of modules: which file an import means, parsed when first needed; knows nothing of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from tools_check._files import SourceFile
+from tools_check._ir import ClassDef, Def, ModuleIR, Node, dotted, walk
+from tools_check._values import Value
+
+MUTATORS = frozenset(
+    {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "push", "put",
+     "put_nowait", "write", "set", "__setitem__"}
+)  # fmt: skip
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Module:
+    """One module of the files given: its small form, and its variables once it has been run in the abstract."""
+
+    file: SourceFile
+    ir: ModuleIR
+    env: dict[str, Value] = field(default_factory=dict[str, Value])
+    state: str = "new"  # new, running, done
+    stars: list[str] = field(default_factory=list[str])
+    _writers: dict[str, list[int]] | None = None
+    _class_writers: dict[int, dict[str, list[int]]] = field(default_factory=dict[int, dict[str, list[int]]])
+    _by_owner: dict[int, list[int]] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def path(self) -> str:
+        return self.file.shown
+
+    def methods(self, index: int) -> list[int]:
+        """The functions written directly in a class."""
+        if self._by_owner is None:
+            table: dict[int, list[int]] = {}
+            for i, d in enumerate(self.ir.defs):
+                if d.owner >= 0:
+                    table.setdefault(d.owner, []).append(i)
+            self._by_owner = table
+        return self._by_owner.get(index, [])
+
+    def writers(self, name: str) -> list[int]:
+        """The functions of this module that write to the module variable, or into what it holds."""
+        if self._writers is None:
+            table: dict[str, list[int]] = {}
+            for i, d in enumerate(self.ir.defs):
+                for written in written_names(d):
+                    table.setdefault(written, []).append(i)
+            self._writers = table
+        return self._writers.get(name, [])
+
+    def field_writers(self, index: int, name: str) -> list[int]:
+        """The methods of a class, `__init__` aside, that write to a field of `self` or into what it holds."""
+        table = self._class_writers.get(index)
+        if table is None:
+            table = dict[str, list[int]]()
+            for i in self.methods(index):
+                d = self.ir.defs[i]
+                if d.name != "__init__" and d.params:
+                    for written in written_fields(d):
+                        table.setdefault(written, []).append(i)
+            self._class_writers[index] = table
+        return table.get(name, [])
+
+
+def written_names(definition: Def) -> set[str]:
+    """The free variables that a function may change: rebound by `global`, or mutated in place."""
+    declared: set[str] = set()
+    bound: set[str] = {p.name for p in definition.params}
+    touched: set[str] = set()
+    for node in walk(definition.body):
+        tag = node[1] if isinstance(node[0], int) else node[0]
+        if tag == "global" and isinstance(node[0], int):
+            declared.update(node[2])
+        elif tag in ("=", "aug", "ann", "for") and isinstance(node[0], int):
+            targets = node[2] if tag == "=" else (node[2],)
+            for target in targets:
+                if target[0] == "n":
+                    bound.add(target[1])
+                else:
+                    touched.update(roots_of(target))
+        elif tag == "x" and len(node) == 4:
+            func = node[2]
+            if func[0] == "a" and func[2] in MUTATORS:
+                touched.update(roots_of(func[1]))
+    return declared | (touched - bound)
+
+
+def written_fields(definition: Def) -> set[str]:
+    """The fields of the first parameter that a method assigns or mutates."""
+    me = definition.params[0].name
+    out: set[str] = set()
+    for node in walk(definition.body):
+        if isinstance(node[0], int):
+            if node[1] in ("=", "aug", "ann", "for"):
+                targets = node[2] if node[1] == "=" else (node[2],)
+                for target in targets:
+                    collect_fields(target, me, out)
+            elif node[1] == "with":
+                for _, target in node[2]:
+                    if target is not None:
+                        collect_fields(target, me, out)
+        elif node[0] == "x" and len(node) == 4:
+            func = node[2]
+            if func[0] == "a" and func[2] in MUTATORS:
+                collect_fields(func[1], me, out)
+    return out
+
+
+def collect_fields(target: Node, me: str, out: set[str]) -> None:
+    if target[0] in ("t", "l"):
+        for item in target[1]:
+            collect_fields(item, me, out)
+        return
+    while target[0] in ("a", "s", "*"):
+        if target[0] == "a" and target[1] == ("n", me):
+            out.add(target[2])
+            return
+        target = target[1]
+
+
+def roots_of(target: Node) -> set[str]:
+    """The names at the bottom of a target: `a.b[c]` is `a`."""
+    if target[0] in ("t", "l"):
+        return set[str]().union(*(roots_of(item) for item in target[1])) if target[1] else set()
+    while target[0] in ("a", "s", "*", "x"):
+        target = target[2] if target[0] == "x" else target[1]
+    return {target[1]} if target[0] == "n" else set()
+
+
+@final
+class Project:
+    """The files given, by module name."""
+
+    def __init__(self, files: Iterable[SourceFile], load: Callable[[SourceFile], ModuleIR | None]) -> None:
+        self._load = load
+        self._files: dict[str, SourceFile] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._packages: set[str] = set()
+        self.users: dict[str, list[str]] = {}  # by module: the modules that import it
+        listed = list(files)
+        for rank in range(8):
+            for source in listed:
+                if rank < len(source.names):
+                    self._files.setdefault(source.names[rank], source)
+        for name in self._files:
+            while "." in name:
+                name = name.rpartition(".")[0]
+                self._packages.add(name)
+
+    def has(self, name: str) -> bool:
+        """Whether a module or package of that name is among the files."""
+        return name in self._files or name in self._packages
+
+    def has_file(self, name: str) -> bool:
+        return name in self._files
+
+    def module(self, name: str) -> Module | None:
+        """The module of that name, parsed on first use; None when it is not among the files or is no Python."""
+        if name in self._modules:
+            return self._modules[name]
+        source = self._files.get(name)
+        if source is None:
+            return None
+        if source.name != name:
+            found = self.module(source.name)
+        else:
+            ir = self._load(source)
+            found = Module(file=source, ir=ir) if ir is not None else None
+        self._modules[name] = found
+        return found
+
+    def loaded(self) -> list[Module]:
+        """The modules parsed so far, each once, by path."""
+        unique = {id(m): m for m in self._modules.values() if m is not None}
+        return sorted(unique.values(), key=lambda m: m.path)
+
+    def absolute(self, module: Module, level: int, name: str) -> str:
+        """The absolute name of a relative import."""
+        if level == 0:
+            return name
+        parts = module.name.split(".")
+        keep = len(parts) - level + (1 if module.file.is_package else 0)
+        return ".".join([*parts[: max(0, keep)], *([name] if name else [])])
+
+
+def lazy_table(module: Module, name: str) -> tuple[str, str] | None:
+    """Where a module-level `__getattr__` finds a name: looked up in the literal tables of the module.
+
+    Tables are written `{"Name": "pkg.module"}` or `{"Name": ("pkg.module", "Name")}`.
+    """
+    for statement in module.ir.body:
+        value = statement[3] if statement[1] == "=" else statement[4] if statement[1] == "ann" else None
+        if not value or value[0] != "d":
+            continue
+        for key, item in value[1]:
+            if key == ("k", name):
+                if item[0] == "k" and isinstance(item[1], str):
+                    return split_target(item[1], name)
+                if item[0] in ("t", "l") and item[1] and all(i[0] == "k" for i in item[1]):
+                    parts = [i[1] for i in item[1] if isinstance(i[1], str)]
+                    if parts:
+                        return parts[0], parts[1] if len(parts) > 1 else name
+    return None
+
+
+def split_target(text: str, name: str) -> tuple[str, str]:
+    """`pkg.module:Name` or `pkg.module`."""
+    module, colon, attribute = text.partition(":")
+    return module, attribute if colon else name
+
+
+def class_bases(cls: ClassDef) -> list[str]:
+    """The base classes as they are written."""
+    return [name for name in (dotted(strip_index(base)) for base in cls.bases) if name]
+
+
+def strip_index(node: Node) -> Node:
+    return node[1] if node[0] == "s" else node
+
+
+def dataclass_like(names: Iterable[Any]) -> bool:
+    return any(str(name).rpartition(".")[2] in ("dataclass", "define", "frozen", "attrs", "s") for name in names)

@@ -1,0 +1,338 @@
+"""Methods whose effect is known without reading them: of plain data, of containers, of things outside."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tools_check import _call, _classes, _eval, _frameworks, _ours, _outside
+from tools_check._run import Frame, Run
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Labels,
+    Method,
+    Obj,
+    Value,
+    const,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
+)  # fmt: skip
+
+# Methods of str, bytes and numbers that give a number or a truth value.
+SCALAR: Final = frozenset(
+    {"startswith", "endswith", "isdigit", "isalpha", "isalnum", "isnumeric", "isdecimal", "isspace",
+     "isupper", "islower",
+     "isidentifier", "istitle", "isascii", "isprintable", "find", "rfind", "index", "rindex", "count",
+     "__len__",
+     "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file",
+     "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
+     "isoweekday", "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
+)  # fmt: skip
+# Methods of str that do not fail on what the text says.
+HARMLESS: Final = frozenset(
+    {"strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase",
+     "split", "rsplit",
+     "splitlines", "partition", "rpartition", "replace", "join", "zfill", "ljust", "rjust", "center",
+     "expandtabs",
+     "removeprefix", "removesuffix", "append", "extend", "add", "items", "keys", "values", "get", "copy",
+     "update"}
+)  # fmt: skip
+TAKES_OTHERS: Final = frozenset(
+    {
+        "join",
+        "format",
+        "format_map",
+        "replace",
+        "__add__",
+        "__mod__",
+        "removeprefix",
+        "ljust",
+        "rjust",
+        "center",
+        "translate",
+        "append",
+        "get",
+        "pop",
+        "setdefault",
+    }
+)
+
+
+def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value | None:
+    """What calling a bound method gives."""
+    receiver = ref.receiver
+    match ref.kind:
+        case "data":
+            return data_method(run, frame, ref, args, site)
+        case "list" | "tuple" | "set" | "dict" | "ctx" | "future" | "iterator":
+            return join(*(container_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
+        case "ext":
+            return outside_method(run, frame, ref, args, site)
+        case "foreign":
+            return join(*(_ours.foreign_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
+        case "reply" | "tool":
+            return CLEAN
+        case "handler":
+            run.note("handler-bypass", frame, site, "handler")
+            return CLEAN
+        case "model":
+            return validated(run, frame, ref, args)
+        case "record":
+            return record_method(run, frame, ref, args)
+        case "registrar":
+            first = args.get(0) or EMPTY
+            _frameworks.record(run, ref.name, first)
+            return first
+        case "init":
+            _frameworks.outside_toolkit(run, frame, receiver, args, "__init__")
+            for obj in receiver.objects():
+                for name, value in args.keywords:
+                    run.write(frame, obj, name, value)
+                if _classes.is_exception(run, obj.cls):
+                    obj.elem = join(obj.elem, *args.positional)
+            return EMPTY
+        case _:
+            return labelled(join_labels([flat(receiver), args.labels()]), DATA)
+
+
+def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
+    """A method of a string, a number, or of a JSON-like value of which only the labels are known."""
+    receiver = ref.receiver
+    if ref.name in SCALAR:
+        return CLEAN
+    labels: list[Labels] = [receiver.labels]
+    known = _eval.single(receiver)
+    if ref.name in TAKES_OTHERS or receiver.labels:
+        for value in args.values():
+            _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
+            labels.append(_classes.shown(run, frame, value, site) if ref.name != "join" else flat(value))
+    if (
+        ref.name in ("lower", "upper", "strip")
+        and known is not None
+        and isinstance(known[1], str)
+        and not args.values()
+    ):
+        return const(getattr(known[1], ref.name)())
+    merged = join_labels(labels)
+    if merged:
+        if ref.name not in HARMLESS:
+            run.event(frame, merged)
+        keep = [r for r in receiver.refs if isinstance(r, Obj) and r.kind == "ext"]
+        out = labelled(merged, DATA, *keep)
+        return (
+            out
+            if not any(args.values())
+            else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
+        )
+    return CLEAN
+
+
+def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, site: int) -> Value:
+    """A method of a list, dict, set, deque or finished task."""
+    if obj.kind == "future":
+        return obj.elem if name in ("result", "get", "get_result", "value") else EMPTY
+    if obj.kind == "dict":
+        return dict_method(run, frame, obj, name, args, site)
+    first = args.get(0)
+    match name:
+        case "append" | "add" | "appendleft" | "put" | "put_nowait":
+            if first is not None:
+                run.write(frame, obj, None, first)
+            return EMPTY
+        case "insert":
+            run.write(frame, obj, None, args.get(1) or EMPTY)
+            return EMPTY
+        case "extend" | "update" | "extendleft" | "__iadd__" | "union" | "difference" | "intersection":
+            for value in args.positional:
+                run.write(frame, obj, None, join(_eval.iterate(run, frame, value), labelled(value.labels)))
+            return of(obj)
+        case "pop" | "popleft" | "get" | "get_nowait" | "__getitem__" | "__next__" | "send":
+            return _eval.iterate_object(run, frame, obj)
+        case "copy" | "__iter__" | "symmetric_difference":
+            return of(obj)
+        case "index" | "count" | "qsize" | "__len__" | "issubset" | "issuperset" | "isdisjoint" | "empty":
+            return CLEAN
+        case "sort" | "reverse" | "clear" | "remove" | "discard" | "close" | "task_done":
+            return EMPTY
+        case "_asdict" | "_replace":
+            return of(obj)
+        case _:
+            return labelled(flat(of(obj)), DATA)
+
+
+def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, site: int) -> Value:
+    """A method of a dict."""
+    first = args.get(0)
+    key = _eval.single(first) if first is not None else None
+    match name:
+        case "get" | "pop" | "setdefault" | "__getitem__":
+            found = _eval.item_of(run, frame, obj, key[1] if key else None, first or EMPTY, key is not None)
+            default = args.get(1) or EMPTY
+            if name == "setdefault":
+                run.write(frame, obj, key[1] if key else None, default)
+                return join(found, default, of(*default.refs))
+            if name == "get" and len(args.positional) < 2 and not obj.fields and obj.elem is EMPTY:
+                return join(found, default)
+            return join(found, default)
+        case "items":
+            pair = Obj("tuple", None, frame.env, frame.path)
+            pair.fields[0] = _eval.iterate_object(run, frame, obj)
+            pair.fields[1] = obj.everything()
+            out = run.new(frame, "list")
+            out.elem = of(pair)
+            out.exact = False
+            return of(out)
+        case "keys":
+            out = run.new(frame, "list")
+            out.elem = _eval.iterate_object(run, frame, obj)
+            return of(out)
+        case "values" | "popitem":
+            out = run.new(frame, "list")
+            out.elem = obj.everything()
+            return of(out)
+        case "update" | "__setitem__":
+            for value in args.positional:
+                for other in value.objects():
+                    if other.kind in ("dict", "inst"):
+                        for k, item in list(other.fields.items()):
+                            run.write(frame, obj, k, item)
+                    run.write(
+                        frame,
+                        obj,
+                        None,
+                        _eval.iterate_object(run, frame, other) if other.kind != "dict" else other.elem,
+                    )
+                    obj.keys = join(obj.keys, other.keys)
+                if value.labels:
+                    run.write(frame, obj, None, labelled(value.labels))
+            for k, item in args.keywords:
+                run.write(frame, obj, k, item)
+            return EMPTY
+        case "copy":
+            return of(copied(run, frame, obj))
+        case "clear" | "move_to_end":
+            return EMPTY
+        case _:
+            del site
+            return labelled(flat(of(obj)), DATA)
+
+
+def copied(run: Run, frame: Frame, obj: Obj) -> Obj:
+    """A shallow copy of a container."""
+    out = run.new(frame, obj.kind, obj.cls)
+    out.fields = dict(obj.fields)
+    out.elem, out.keys, out.exact = obj.elem, obj.keys, obj.exact
+    return out
+
+
+def record_method(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
+    """`model_dump`, `_asdict` and their kin keep what the fields hold."""
+    out: list[Value] = []
+    for obj in ref.receiver.objects():
+        if ref.name in ("model_dump_json", "json"):
+            out.append(labelled(flat(of(obj)), DATA))
+        elif ref.name in ("copy", "model_copy", "_replace"):
+            made = copied(run, frame, obj)
+            for name, value in args.keywords:
+                if name == "update":
+                    _eval.spread(run, made, value)
+                else:
+                    made.fields[name] = value
+            out.append(of(made))
+        else:
+            made = Obj("dict", None, frame.env, frame.path)
+            made.fields = dict(obj.fields)
+            made.elem = obj.elem
+            out.append(of(made))
+    return join(*out)
+
+
+def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
+    """`Model.model_validate(data)`: every field from the data, by its type."""
+    labels = args.labels()
+    run.event(frame, labels)
+    out: list[Value] = []
+    for cls in sorted_refs(ref.receiver):
+        if isinstance(cls, Cls):
+            out.append(_classes.validated_instance(run, frame, cls, labels))  # noqa: PERF401
+    return join(*out)
+
+
+def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
+    """A method of an object whose class is not among the files."""
+    qname = run.catalog.resolve(ref.name)
+    tool = _frameworks.made_by(run, frame, qname, args)
+    if tool is not None:
+        return tool
+    _frameworks.outside_toolkit(run, frame, ref.receiver, args, qname.rpartition(".")[2])
+    shaped = _outside.shaped(run, frame, qname, args, site)
+    if shaped is not None:
+        return shaped
+    owner, _, method = qname.rpartition(".")
+    receiver = ref.receiver
+    if run.catalog.is_clean(owner, method) or method in SCALAR:
+        return CLEAN
+    special = _outside.SPECIAL_METHODS.get(qname) or next(
+        (f for base in run.catalog.ancestors(owner) if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))),
+        None,
+    )
+    if special is not None:
+        return special(run, frame, qname, receiver, args, site)
+    entry = run.catalog.call(qname)
+    mine = flat(receiver)
+    foreign = any(r.kind == "foreign" for r in mine)
+    if entry.kind == "own":
+        effect = run.catalog.effects.get(entry.qname) or run.catalog.effects.get(qname)
+        if effect:
+            run.event(frame, run.source(frame, site, qname, effect))
+        return of(run.new(frame, "ext", entry.returns)) if entry.returns else CLEAN
+    theirs = args.labels()
+    result: list[Value] = [_call.callbacks(run, frame, args, site, _call.Args((labelled(mine),)))]
+    if entry.kind == "source" and not foreign:
+        labels = run.source(frame, site, entry.qname, entry.origin)
+        if entry.qname not in run.catalog.quiet:
+            run.event(frame, labels)
+        result.append(made(run, frame, entry.returns, labels, None))
+        return join(*result)
+    labels = join_labels([mine, theirs])
+    if entry.kind == "unknown" and not foreign:
+        library = run.catalog.library(qname)
+        if library is None or library.default == "unknown":
+            labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
+    if theirs and entry.kind != "source":
+        for obj in receiver.objects():
+            run.write(frame, obj, None, labelled(theirs))
+    run.event(frame, labels)
+    result.append(made(run, frame, entry.returns or same_class(receiver, entry.kind), labels, None))
+    return join(*result)
+
+
+def same_class(receiver: Value, kind: str) -> str | None:
+    """Methods of a library that only computes are taken to give more of the same (a frame, a builder)."""
+    if kind != "pass":
+        return None
+    return next((str(o.cls) for o in receiver.objects() if o.kind == "ext"), None)
+
+
+def made(run: Run, frame: Frame, cls: str | None, labels: Labels, elem: Value | None) -> Value:
+    """A thing from outside: an instance of a class when it is known, else plain data."""
+    if cls is None:
+        return labelled(labels, DATA)
+    if cls == "registry.Foreign":
+        obj = run.new(frame, "foreign")
+        obj.elem = labelled(labels, DATA)
+        return of(obj)
+    obj = run.new(frame, "ext", cls)
+    if elem is not None:
+        obj.elem = elem
+    return with_labels(of(obj), labels)
+
+
+__all__: list[Any] = []

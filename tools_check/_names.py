@@ -1,0 +1,205 @@
+"""What a name means: variables from the innermost scope outwards, imports across files, and what functions
+elsewhere may have written to the variables of a module."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Final
+
+from tools_check import _classes, _exec
+from tools_check._link import Module, lazy_table
+from tools_check._run import Frame, Run
+from tools_check._values import (
+    CLEAN,
+    EMPTY,
+    Cls,
+    Ext,
+    Func,
+    Import,
+    Mod,
+    Value,
+    join,
+    of,
+    sorted_refs,
+)
+
+BUILTINS: Final = frozenset(dir(builtins)) | {"reveal_type"}
+OURS: Final = frozenset(
+    {"ToolDef", "ToolInput", "Foreign", "Media", "Reply", "OwnReply", "MixedReply", "reply", "refuse",
+     "ToolFailed",
+     "call_tool", "call_tool_sync", "remaining_s", "fence_untrusted", "unfence_untrusted", "fence_notice",
+     "run_registry_tool", "run_registry_tool_sync", "Registry", "Deployment", "AnyTool", "prompt", "own",
+     "owner",
+     "stranger"}
+)  # fmt: skip
+
+
+def lookup(run: Run, frame: Frame, name: str) -> Value:
+    """A variable, from the innermost scope outwards."""
+    if name not in frame.globals:
+        env = frame.env
+        while env is not None:
+            found = env.vars.get(name)
+            if found is not None:
+                if any(isinstance(r, Import) for r in found.refs):
+                    found = resolve(run, found)
+                    env.vars[name] = found
+                return found
+            env = env.parent
+    return global_name(run, frame.module, name) or (of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY)
+
+
+def global_name(run: Run, module: Module, name: str) -> Value | None:
+    """A variable of a module, with every function run that may have changed it."""
+    found = module.env.get(name)
+    if found is None:
+        for found in starred(run, module, name):
+            if not found.is_empty() and not all(isinstance(r, Ext) for r in found.refs):
+                return found
+        if module.state == "running":
+            return forward(run, module, name)
+        return None
+    if any(isinstance(r, Import) for r in found.refs):
+        found = resolve(run, found)
+        module.env[name] = found
+    if module.state == "done":
+        run_global_writers(run, module, name)
+        found = module.env[name]
+    return found
+
+
+def forward(run: Run, module: Module, name: str) -> Value | None:
+    """A function or class that is used before its definition was reached (a cycle of imports)."""
+    for statement in module.ir.body:
+        index: int = statement[2] if statement[1] in ("def", "class") else -1
+        if statement[1] == "def" and module.ir.defs[index].name == name:
+            return of(Func(module.name, statement[2], None, None, None))
+        if statement[1] == "class" and module.ir.classes[index].name == name:
+            mark = ("class", module.name, statement[2])
+            if mark in run.active:
+                return of(Cls(module.name, statement[2]))
+            run.active[mark] = []
+            try:
+                return _classes.define(run, Frame(module, None, None), statement[2])
+            finally:
+                del run.active[mark]
+    return None
+
+
+def run_global_writers(run: Run, module: Module, name: str) -> None:
+    """Let every function that writes a module variable do so once for each state of the world."""
+    for index in module.writers(name):
+        mark = ("global", module.name, index)
+        key = (*mark, run.round)
+        if mark in run.active or key in run.written:
+            continue
+        run.written.add(key)
+        run.active[mark] = []
+        try:
+            written = module.ir.defs[index]
+            if written.owner >= 0:
+                cls = Cls(module.name, written.owner)
+                method = _classes.find_method(run, cls, written.name) if cls in run.class_env else None
+                if method is not None:
+                    bound = _classes.bind(method, _classes.typed_instance(run, cls))
+                    _exec.call_with_types(run, Frame(module, None, None), bound)
+            elif written.parent < 0:
+                _exec.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
+        finally:
+            del run.active[mark]
+
+
+def resolve(run: Run, value: Value) -> Value:
+    """The value with imported names looked up."""
+    parts = [member(run, ref.module, ref.name) for ref in sorted_refs(value) if isinstance(ref, Import)]
+    rest = frozenset(ref for ref in value.refs if not isinstance(ref, Import))
+    return join(Value(value.labels, rest, value.consts, exact=value.exact), *parts)
+
+
+def module_ref(run: Run, name: str) -> Mod | Ext:
+    return Mod(name) if run.project.has(name) and not is_ours(run, name) else Ext(name)
+
+
+def is_ours(run: Run, module: str) -> bool:
+    """Whether a module of that name is this project's registry: it is not among the files, or its parts are."""
+    return module.partition(".")[0] == "registry" and (
+        not run.project.has("registry") or run.project.has_file("registry._tooldef")
+    )
+
+
+def member(run: Run, module_name: str, name: str) -> Value:
+    """What `from module_name import name` gives."""
+    if name in OURS and is_ours(run, module_name):
+        return of(Ext(f"registry.{name}"))
+    module = run.project.module(module_name)
+    if module is None:
+        full = f"{module_name}.{name}"
+        if run.project.has(full) and not is_ours(run, full):
+            return of(Mod(full))
+        return of(Ext(run.catalog.resolve(full)))
+    _exec.run_module(run, module)
+    found = module.env.get(name)
+    if found is not None:
+        mark = ("import", module.name, name)
+        if any(isinstance(r, Import) for r in found.refs):
+            if mark in run.active:
+                return EMPTY
+            run.active[mark] = []
+            try:
+                found = resolve(run, found)
+            finally:
+                del run.active[mark]
+            module.env[name] = found
+            return found
+        return global_name(run, module, name) or found
+    full = f"{module.name}.{name}"
+    if run.project.has(full):
+        return of(Mod(full))
+    for value in starred(run, module, name):
+        if not value.is_empty() and not all(
+            isinstance(r, Ext) and not run.catalog.library(r.qname) for r in value.refs
+        ):
+            return value
+    if module.state == "running":
+        return forward(run, module, name) or of(Import(module_name, name))
+    if "__getattr__" in module.env:
+        target = lazy_table(module, name)
+        if target is not None:
+            other_name = target[0]
+            level = len(other_name) - len(other_name.lstrip("."))
+            absolute = run.project.absolute(module, level, other_name.lstrip(".")) if level else other_name
+            if not run.project.has(absolute) and run.project.has(f"{module.name}.{absolute}"):
+                absolute = f"{module.name}.{absolute}"
+            return member(run, absolute, target[1])
+    if name in ("__name__", "__file__", "__doc__", "__version__", "__path__", "__all__"):
+        return CLEAN
+    return EMPTY
+
+
+def starred(run: Run, module: Module, name: str) -> Iterator[Value]:
+    """A name in the modules that were imported with a star; modules that import one another end here."""
+    mark = ("star", module.name, name)
+    if mark in run.active:
+        return
+    run.active[mark] = []
+    try:
+        for other in module.stars:
+            yield member(run, other, name)
+    finally:
+        run.active.pop(mark, None)
+
+
+def star_import(run: Run, frame: Frame, module_name: str) -> None:
+    """`from module import *`."""
+    module = run.project.module(module_name)
+    if module is None:
+        frame.module.stars.append(module_name)
+        return
+    _exec.run_module(run, module)
+    listed = module.env.get("__all__")
+    names = {s for o in listed.objects() for v in o.fields.values() for s in v.strings()} if listed else set[str]()
+    for name, value in list(module.env.items()):
+        if (name in names) if names else not name.startswith("_"):
+            _exec.bind_name(run, frame, name, value)
+    frame.module.stars.append(module_name)

@@ -1,0 +1,86 @@
+"""What a condition tells about variables: `if kind == "a": return kind` returns our own word, not theirs."""
+
+from __future__ import annotations
+
+from tools_check import _eval
+from tools_check._ir import Node
+from tools_check._run import Frame, Run
+from tools_check._values import CLEAN, EMPTY, Value, without_labels
+
+
+def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
+    """Apply what holds when a test is true (or false) to the variables; False when that can never be."""
+    tag = test[0]
+    if tag == "!":
+        return narrow(run, frame, test[1], positive=not positive)
+    if tag == "o":
+        if (test[1] == "And") == positive:
+            return narrow(run, frame, test[2], positive=positive) and narrow(run, frame, test[3], positive=positive)
+        return True
+    if tag == ":=":
+        return True
+    if tag == "cmp" and len(test[1]) == 2:
+        return narrow_comparison(run, frame, test[1][0], test[1][1], test[2][0], positive=positive)
+    if tag == "x" and positive and test[2] == ("n", "isinstance") and len(test[3]) == 2 and test[3][0][2][0] == "n":
+        names = [test[3][1][2]] if test[3][1][2][0] != "t" else test[3][1][2][1]
+        if all(n[0] == "n" and n[1] in ("int", "float", "bool") for n in names):
+            put(frame, test[3][0][2], CLEAN)
+        return True
+    if tag == "n" and frame.env is not None and test[1] in frame.env.vars:
+        value = frame.env.vars[test[1]]
+        if value.exact and value.consts and not value.labels and not value.objects():
+            return any(bool(c[1]) == positive for c in value.consts)
+    if tag == "k":
+        return bool(test[1]) == positive
+    return True
+
+
+def put(frame: Frame, node: Node, value: Value) -> None:
+    if node[0] == "n" and frame.env is not None:
+        frame.vars[node[1]] = value
+
+
+def narrow_comparison(run: Run, frame: Frame, left: Node, right: Node, op: str, *, positive: bool) -> bool:
+    if op in ("NotEqual", "NotIn", "IsNot"):
+        op, positive = {"NotEqual": "Equal", "NotIn": "In", "IsNot": "Is"}[op], not positive
+    if op in ("Equal", "Is"):
+        for name, other in ((left, right), (right, left)):
+            if name[0] != "n":
+                continue
+            theirs = _eval.evaluate(run, frame, other) if other[0] in ("k", "n", "a") else EMPTY
+            mine = _eval.evaluate(run, frame, name)
+            if not decided(mine, theirs, frame, name, positive=positive):
+                return False
+            if (
+                positive
+                and not theirs.labels
+                and (theirs.consts or other[0] == "a")
+                and other != ("k", None)
+                and mine.labels
+            ):
+                put(frame, name, without_labels(theirs) if theirs.consts else CLEAN)
+        return True
+    if op == "In" and positive and left[0] == "n":
+        container = _eval.evaluate(run, frame, right)
+        objs = container.objects()
+        if objs and not container.labels and all(o.kind in ("list", "set", "tuple", "dict") for o in objs):
+            listed = _eval.iterate(run, frame, container)
+            if not listed.labels and not any(o.elem.labels for o in objs if o.kind != "dict"):
+                put(frame, left, listed if listed.consts else CLEAN)
+    return True
+
+
+def decided(mine: Value, theirs: Value, frame: Frame, name: Node, *, positive: bool) -> bool:
+    """Whether `mine == theirs` can come out that way; only for local names of which every value is known."""
+    if frame.env is None or name[1] not in frame.env.vars:
+        return True
+    if (
+        not (mine.exact and theirs.exact and mine.consts and theirs.consts)
+        or mine.labels
+        or mine.objects()
+        or theirs.objects()
+    ):
+        return True
+    if positive:
+        return bool(mine.consts & theirs.consts)
+    return not (len(mine.consts) == 1 and mine.consts == theirs.consts)

@@ -1,0 +1,639 @@
+"""What calling a function outside the files gives: Python's own first, then by the catalogue; unknown ones
+pass on what
+they are given and leave a mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tools_check import _call, _classes, _eval, _frameworks, _models, _names, _ours, _shapes
+from tools_check._run import Frame, Run
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
+    Data,
+    Ext,
+    Func,
+    Method,
+    Mod,
+    Obj,
+    Partial,
+    Super,
+    Value,
+    const,
+    flat,
+    join,
+    join_labels,
+    labelled,
+    of,
+    sorted_refs,
+    with_labels,
+    without_labels,
+)  # fmt: skip
+
+PACKAGED: Final = Data("package")
+
+
+def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value:
+    """What calling a name outside gives."""
+    qname = run.catalog.resolve(qname)
+    if qname.startswith("registry."):
+        ours = _ours.call_ours(run, frame, qname[9:], args, site)
+        if ours is not None:
+            return ours
+    forced = qname in run.catalog.forced
+    shape = shaped(run, frame, qname, args, site) if not forced else None
+    if shape is not None:
+        return shape
+    special = SPECIAL.get(qname) if not forced else None
+    if special is not None:
+        return special(run, frame, qname, args, site)
+    made = _frameworks.constructed(run, frame, qname, args, site)
+    if made is not None:
+        return made
+    entry = run.catalog.call(qname)
+    if entry.kind == "own":
+        effect = run.catalog.effects.get(qname)
+        if effect:
+            run.event(frame, run.source(frame, site, qname, effect))
+        labels = args.labels()
+        run.event(frame, labels)
+        return _models.made(run, frame, entry.returns, {}, None) if entry.returns else CLEAN
+    if entry.kind == "source":
+        labels = run.source(frame, site, qname, entry.origin)
+        if qname not in run.catalog.quiet:
+            run.event(frame, labels)
+        return _models.made(run, frame, entry.returns, labels, None)
+    labels = args.labels()
+    run.event(frame, labels)
+    result = [_call.callbacks(run, frame, args, site)]
+    if entry.kind == "new":
+        obj = run.new(frame, "ext", entry.returns or qname)
+        obj.elem = labelled(labels)
+        if is_packaged(args):
+            obj.fields["[package]"] = CLEAN
+        origin = run.catalog.foreign_type(entry.returns or qname)
+        if origin is not None:
+            return join(with_labels(of(obj), run.source(frame, site, qname, origin)), *result)
+        for name, value in args.keywords:
+            if value.objects() or any(isinstance(r, Func) for r in sorted_refs(value)):
+                obj.elem = join(obj.elem, labelled(flat(value)))
+            del name
+        return join(of(obj), *result)
+    if entry.kind == "unknown":
+        labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
+    value = _models.made(run, frame, entry.returns, labels, None)
+    if is_packaged(args):
+        value = join(value, of(PACKAGED))
+    return join(value, *result)
+
+
+def is_packaged(args: _call.Args) -> bool:
+    """Whether a path is built from `__file__` and constants alone: a file that came with the code."""
+    return any(packaged(v) for v in args.values()) and all(packaged(v) or v.exact for v in args.values())
+
+
+def packaged(value: Value) -> bool:
+    return PACKAGED in value.refs or any("[package]" in o.fields for o in value.objects() if o.kind == "ext")
+
+
+def shaped(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value | None:
+    """Callees that call, wait for or wrap their argument."""
+    shape = _shapes.SHAPES.get(qname) or inherited(run, qname)
+    if shape is not None:
+        return apply(run, frame, shape, args, site)
+    if qname in _shapes.TASKS or in_ancestors(run, qname, _shapes.TASKS):
+        obj = run.new(frame, "future")
+        obj.elem = _eval.awaited(run, args.get(0, "coro") or EMPTY)
+        return of(obj)
+    if qname in _shapes.TRANSPARENT_CALLS or in_ancestors(run, qname, _shapes.TRANSPARENT_CALLS):
+        index = 1 if qname.endswith(".cast") else 0
+        value = args.get(index) or args.get(-1, "main") or args.get(-1, "fut") or EMPTY
+        return _eval.awaited(run, value)
+    if qname in _shapes.GATHERS:
+        obj = run.new(frame, "list")
+        for i, value in enumerate(args.positional):
+            obj.fields[i] = _eval.awaited(run, value)
+        if args.star is not None:
+            obj.elem = _eval.awaited(run, _eval.iterate(run, frame, args.star))
+        if qname != "asyncio.gather":
+            obj.elem = join(obj.elem, *(_eval.iterate(run, frame, v) for v in args.positional))
+        return of(obj)
+    return None
+
+
+def in_ancestors(run: Run, qname: str, names: frozenset[str]) -> bool:
+    owner, _, method = qname.rpartition(".")
+    return any(f"{base}.{method}" in names for base in run.catalog.ancestors(owner))
+
+
+def inherited(run: Run, qname: str) -> _shapes.Shape | None:
+    owner, _, method = qname.rpartition(".")
+    for base in run.catalog.ancestors(owner):
+        found = _shapes.SHAPES.get(f"{base}.{method}")
+        if found is not None:
+            return found
+    return None
+
+
+def apply(run: Run, frame: Frame, shape: _shapes.Shape, args: _call.Args, site: int) -> Value:
+    """Call the callable among the arguments as its shape says."""
+    if shape.callee < 0:
+        target = args.get(-1, "target")
+        if target is not None:
+            spread = args.get(-1, "args")
+            _call.call(run, frame, target, _call.Args((), (), spread), site)
+        return of(run.new(frame, "ext", "threading.Thread"))
+    func = args.get(shape.callee, "func") or args.get(-1, "fn") or EMPTY
+    if shape.gives == "first":
+        return func
+    if shape.gives in ("map", "filter"):
+        items = tuple(_eval.iterate(run, frame, v) for v in args.positional[shape.first :])
+        spread_item = _eval.iterate(run, frame, args.star) if args.star is not None else None
+        given = _call.Args(items, (), spread_item)
+        result = _call.call(run, frame, func, given, site) if func.refs or func.labels else join(*items)
+        obj = run.new(frame, "list")
+        obj.exact = False
+        obj.elem = join(*items) if shape.gives == "filter" else _eval.awaited(run, result)
+        return of(obj)
+    value = _eval.awaited(run, _call.call(run, frame, func, args.rest(shape.first), site))
+    if shape.gives == "value":
+        return value
+    obj = run.new(frame, "future")
+    obj.elem = value
+    return of(obj)
+
+
+# -- Python's own functions: (run, frame, name, args, site) -> value
+
+Special = Callable[[Run, Frame, str, "_call.Args", int], Value]
+
+
+def clean(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """Numbers and truth values cannot carry an instruction; an error on the way can quote what was given."""
+    run.event(frame, args.labels())
+    return CLEAN
+
+
+def text(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`str`, `repr`, `format`, `ascii`."""
+    first = args.get(0)
+    if first is None:
+        return CLEAN
+    _eval.note_foreign(run, frame, first, "`str()`")
+    if first.exact and not first.labels and len(first.consts) == 1:
+        return const(str(next(iter(first.consts))[1])[:300])
+    packed = [PACKAGED] if packaged(first) else []
+    return labelled(_classes.shown(run, frame, first, site), DATA, *packed)
+
+
+def container(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """`list`, `set`, `sorted`, ...: the same items in a new container."""
+    kind = {"builtins.set": "set", "builtins.frozenset": "set", "builtins.tuple": "tuple"}.get(name, "list")
+    first = args.get(0, "iterable")
+    if first is None:
+        return of(run.new(frame, kind))
+    obj = run.new(frame, kind)
+    objs = first.objects()
+    if (
+        len(objs) == 1
+        and not first.labels
+        and objs[0].kind in ("list", "tuple")
+        and "sorted" not in name
+        and "reversed" not in name
+    ):
+        obj.fields = {k: v for k, v in objs[0].fields.items() if k != "[generator]"}
+        obj.elem = objs[0].elem
+        obj.exact = objs[0].exact
+    else:
+        obj.elem = _eval.iterate(run, frame, first)
+        obj.exact = False
+    key = args.get(-1, "key")
+    if key is not None:
+        _call.call(run, frame, key, _call.Args((obj.elem,)), _eval.here(frame))
+    return of(obj)
+
+
+def mapping(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """`dict(...)`, `OrderedDict`, `defaultdict`, `ChainMap`."""
+    obj = run.new(frame, "dict")
+    positional = args.positional[1:] if name.endswith("defaultdict") else args.positional
+    for value in positional:
+        if any(o.kind in ("dict", "inst") for o in value.objects()):
+            _eval.spread(run, obj, value)
+        else:
+            pair = _eval.iterate(run, frame, value)
+            obj.elem = join(obj.elem, _eval.subscript(run, frame, pair, const(1)), labelled(value.labels))
+            obj.keys = join(obj.keys, _eval.subscript(run, frame, pair, const(0)), labelled(value.labels))
+            obj.exact = False
+    for key, value in args.keywords:
+        obj.fields[key] = value
+    if args.dstar is not None:
+        _eval.spread(run, obj, args.dstar)
+    if name.endswith("defaultdict") and args.positional:
+        obj.elem = join(obj.elem, _call.call(run, frame, args.positional[0], _call.NOTHING, _eval.here(frame)))
+        obj.exact = False
+    return of(obj)
+
+
+def enumerated(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """`enumerate` and `zip`."""
+    pair = Obj("tuple", None, frame.env, frame.path)
+    if name.endswith("enumerate"):
+        pair.fields[0] = CLEAN
+        pair.fields[1] = _eval.iterate(run, frame, args.get(0, "iterable"))
+    else:
+        for i, value in enumerate(args.positional):
+            pair.fields[i] = _eval.iterate(run, frame, value)
+        if args.star is not None:
+            pair.elem = _eval.iterate(run, frame, _eval.iterate(run, frame, args.star))
+    obj = run.new(frame, "list")
+    obj.exact = False
+    obj.elem = of(pair)
+    return of(obj)
+
+
+def item(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`next`, `min`, `max`: one of the items."""
+    if len(args.positional) > 1 and not _name.endswith("next"):
+        return join(*args.positional)
+    default = args.get(1, "default") or EMPTY
+    return join(_eval.iterate(run, frame, args.get(0)), default)
+
+
+def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`getattr(o, name)`: by name when it is a constant, else any of the object's."""
+    base, key = args.get(0) or EMPTY, args.get(1) or EMPTY
+    default = args.get(2) or EMPTY
+    names = key.strings()
+    if names and key.exact:
+        return join(*(_eval.attribute(run, frame, base, n, site) for n in sorted(names)), default)
+    out: list[Value] = [labelled(base.labels, DATA)] if base.labels else []
+    for obj in base.objects():
+        out.append(obj.everything())
+        if obj.kind == "inst":
+            for owner in _classes.mro(run, obj.cls)[0]:
+                for n, value in sorted(run.class_env.get(owner, {}).items()):
+                    if any(isinstance(r, Func) for r in sorted_refs(value)) and not n.startswith("__"):
+                        out.append(_classes.bound(run, frame, value, of(obj), obj.cls, site))
+        if obj.kind == "ext":
+            out.append(of(Method("ext", f"{obj.cls}.getattr", of(obj))))
+    for ref in sorted_refs(base):
+        if isinstance(ref, Ext):
+            out.append(of(Ext(run.catalog.any_source(ref.qname) or f"{ref.qname}.getattr")))
+        if isinstance(ref, Mod):
+            module = run.project.module(ref.name)
+            out.extend(
+                v for v in (module.env.values() if module else ()) if any(isinstance(r, Func | Cls) for r in v.refs)
+            )
+    if not out and not base.exact:
+        return labelled(run.unknown(frame, site, "getattr() with a name that is not a constant"))
+    return join(*out, default)
+
+
+def set_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    base, key, value = args.get(0) or EMPTY, args.get(1) or EMPTY, args.get(2) or EMPTY
+    known = _eval.single(key)
+    for obj in base.objects():
+        run.write(frame, obj, known[1] if known else None, value)
+    return EMPTY
+
+
+def partial(_run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`functools.partial`."""
+    if not args.positional:
+        return EMPTY
+    return of(Partial(args.positional[0], args.positional[1:], args.keywords))
+
+
+def method_caller(_run: Run, _frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""
+    del name, args
+    return of(Ext("operator.getter"))
+
+
+def getter(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    del run, frame
+    return labelled(args.labels(), DATA)
+
+
+def opened(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`open(path, mode)`: a file that is only written gives nothing back."""
+    return open_path(run, frame, name, args.get(0, "file") or EMPTY, args.get(1, "mode"), site)
+
+
+def open_path(run: Run, frame: Frame, name: str, path: Value, mode: Value | None, site: int) -> Value:
+    modes = mode.strings() if mode is not None and mode.exact else ["r"] if mode is None else ["?"]
+    obj = run.new(frame, "ext", "io.IOBase")
+    if all(m and m[0] in "wax" and "+" not in m for m in modes) or packaged(path):
+        obj.cls = "io.Written"
+        return of(obj)
+    labels = run.source(frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file")
+    run.event(frame, labels)
+    return labelled(labels, obj)
+
+
+def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`subprocess.run` and its kin: what is not captured does not come back."""
+    captured = args.dstar is not None
+    for keyword, value in args.keywords:
+        if keyword == "capture_output":
+            captured = captured or not (value.exact and value.consts == frozenset({("bool", False)}))
+        elif keyword in ("stdout", "stderr"):
+            drained = all(
+                isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr"))
+                for r in sorted_refs(value)
+            )
+            captured = captured or (not (value.refs and drained) and not (value.exact and not value.refs))
+    short = name.rpartition(".")[2]
+    if name.startswith("subprocess.Popen") or short.startswith("create_subprocess"):
+        cls = "subprocess.Popen" if name.startswith("subprocess") else "asyncio.subprocess.Process"
+    else:
+        cls = "subprocess.CompletedProcess"
+    obj = run.new(frame, "ext", cls)
+    if not captured and short not in ("check_output", "getoutput"):
+        obj.cls = "subprocess.Uncaptured"
+        return of(obj)
+    labels = run.source(frame, site, name, "subprocess")
+    run.event(frame, labels)
+    return labelled(labels, obj)
+
+
+def super_(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    owner = frame.owner
+    me = frame.self_value
+    if args.positional:
+        owner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Cls)), owner)
+        me = args.get(1) or me
+    del run
+    return of(Super(owner, me)) if owner is not None and me is not None else EMPTY
+
+
+def type_of(run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`type(x)`: a class of ours has no foreign name."""
+    del run
+    classes = [o.cls for o in (args.get(0) or EMPTY).objects() if o.kind == "inst"]
+    return of(DATA, *classes) if len(args.positional) == 1 else CLEAN
+
+
+def variables(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`vars(x)`, `dataclasses.asdict(x)`: the fields as a dict."""
+    first = args.get(0, "obj") or args.get(0, "inst") or EMPTY
+    obj = run.new(frame, "dict")
+    obj.exact = False
+    _eval.spread(run, obj, first)
+    return of(obj)
+
+
+def replaced(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`dataclasses.replace(x, ...)` and `copy.replace`."""
+    out: list[Value] = []
+    first = args.get(0, "obj") or EMPTY
+    for obj in first.objects():
+        if obj.kind == "tool":
+            out.append(_ours.tool(run, frame, args.rest(1), site, obj))
+        else:
+            copy = _models.copied(run, frame, obj)
+            copy.fields.update(dict(args.keywords))
+            out.append(of(copy))
+    if not out:
+        keywords = dict(args.keywords)
+        if "untrusted_output" in keywords or "handler" in keywords:
+            base = Obj("tool", None, frame.env, frame.path)
+            base.shared = True
+            base.fields["?"] = CLEAN
+            return _ours.tool(run, frame, args.rest(1), site, base)
+    return join(*out, labelled(first.labels))
+
+
+def formatted_traceback(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`traceback.format_exc()`: the text of the exception that is being handled."""
+    del run
+    caught = frame.caught[-1:]
+    return labelled(join_labels([args.labels(), *(flat(v) for v in caught)]), DATA)
+
+
+def exc_info(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
+    obj = run.new(frame, "tuple")
+    caught = join(*frame.caught[-1:])
+    obj.fields = {0: CLEAN, 1: caught, 2: caught}
+    return of(obj)
+
+
+def imported(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`importlib.import_module(name)`."""
+    first = args.get(0, "name") or args.get(-1, "module_name") or EMPTY
+    names = first.strings()
+    if not names:
+        return labelled(run.unknown(frame, site, "a module imported by a computed name"))
+    out: list[Value] = []
+    for name in sorted(names):
+        level = len(name) - len(name.lstrip("."))
+        out.append(of(_names.module_ref(run, run.project.absolute(frame.module, level, name.lstrip(".")))))
+    return join(*out)
+
+
+def adapter(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`pydantic.TypeAdapter(X)`."""
+    first = args.get(0, "type") or EMPTY
+    classes = [r for r in sorted_refs(first) if isinstance(r, Cls)]
+    obj = run.new(frame, "ext", "pydantic.TypeAdapter")
+    obj.fields["[type]"] = of(*classes)
+    return of(obj)
+
+
+def adapt(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
+    """`TypeAdapter(X).validate_python(data)`."""
+    if ".dump" in name:
+        return labelled(args.labels(), DATA)
+    labels = args.labels()
+    run.event(frame, labels)
+    out: list[Value] = []
+    for obj in receiver.objects():
+        for cls in sorted_refs(obj.fields.get("[type]", EMPTY)):
+            if isinstance(cls, Cls):
+                out.append(_classes.validated_instance(run, frame, cls, labels))  # noqa: PERF401
+    return join(*out) if out else labelled(labels, DATA)
+
+
+def path_open(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
+    return open_path(run, frame, name, receiver, args.get(0, "mode"), site)
+
+
+def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.Args, site: int) -> Value:
+    """`Path.read_text()`, `iterdir()` and their kin: foreign unless the file came with the code."""
+    if packaged(receiver):
+        return CLEAN
+    labels = run.source(frame, site, name, "file")
+    if name not in run.catalog.quiet:
+        run.event(frame, labels)
+    short = name.rpartition(".")[2]
+    if short in ("iterdir", "glob", "rglob", "walk"):
+        return labelled(labels, run.new(frame, "ext", "pathlib.Path"))
+    return labelled(labels, DATA)
+
+
+def set_context(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
+    """`ContextVar.set(value)`."""
+    for obj in receiver.objects():
+        run.write(frame, obj, "[value]", args.get(0) or EMPTY)
+    return CLEAN
+
+
+def get_context(_run: Run, _frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
+    return join(
+        *(o.fields.get("[value]", EMPTY) for o in receiver.objects()),
+        *(o.elem for o in receiver.objects()),
+        args.get(0) or EMPTY,
+    )
+
+
+def exec_module(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`eval`, `exec`: what unknown code gives."""
+    labels = join_labels([args.labels(), run.source(frame, site, name.removeprefix("builtins."), "exec")])
+    run.event(frame, labels)
+    for value in args.positional[1:]:
+        for obj in value.objects():
+            run.write(frame, obj, None, labelled(labels))
+    return labelled(labels, DATA)
+
+
+def configuration(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """TOML and INI files are configuration, which is the owner's; text from elsewhere stays what it is."""
+    labels = {r: la for r, la in args.labels().items() if la.origin != "file" or run.catalog.forced}
+    run.event(frame, labels)
+    return labelled(labels, DATA)
+
+
+def field_default(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`Field(default)`, `field(default_factory=...)`: what the class variable stands for."""
+    factory = args.get(-1, "default_factory") or args.get(-1, "factory")
+    if factory is not None:
+        return _call.call(run, frame, factory, _call.NOTHING, site)
+    default = args.get(0, "default")
+    if default is None or (default.exact and default.consts == frozenset({("str", "...")})):
+        return EMPTY
+    return default
+
+
+def simple_namespace(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    obj = run.new(frame, "ext", "types.SimpleNamespace")
+    obj.fields.update(dict(args.keywords))
+    return of(obj)
+
+
+def queue(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
+    return of(run.new(frame, "list"))
+
+
+FIELDS: Final = (
+    "pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr", "pydantic.v1.Field",
+    "dataclasses.field",
+    "attr.ib", "attr.attrib", "attrs.field", "attr.field", "msgspec.field", "sqlmodel.Field",
+    "langchain_core.pydantic_v1.Field", "pydantic.v1.PrivateAttr",
+)  # fmt: skip
+CLEAN_BUILTINS: Final = (
+    "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable",
+    "id", "any",
+    "all", "hasattr", "complex", "range", "print", "pow", "divmod", "dir", "input",
+)  # fmt: skip
+
+SPECIAL: Final[dict[str, Special]] = {
+    **{f"builtins.{name}": clean for name in CLEAN_BUILTINS},
+    **{f"builtins.{name}": text for name in ("str", "repr", "format", "ascii")},
+    **{f"builtins.{name}": container for name in ("list", "set", "frozenset", "tuple", "sorted", "reversed")},
+    "collections.deque": container,
+    "collections.Counter": container,
+    "builtins.dict": mapping,
+    "collections.OrderedDict": mapping,
+    "collections.defaultdict": mapping,
+    "collections.ChainMap": mapping,
+    "types.MappingProxyType": mapping,
+    "builtins.enumerate": enumerated,
+    "builtins.zip": enumerated,
+    "itertools.zip_longest": enumerated,
+    "itertools.product": enumerated,
+    "builtins.next": item,
+    "builtins.anext": item,
+    "builtins.min": item,
+    "builtins.max": item,
+    "builtins.getattr": get_attribute,
+    "builtins.setattr": set_attribute,
+    "builtins.super": super_,
+    "builtins.type": type_of,
+    "builtins.vars": variables,
+    "dataclasses.asdict": variables,
+    "attr.asdict": variables,
+    "attrs.asdict": variables,
+    "dataclasses.astuple": container,
+    "dataclasses.replace": replaced,
+    "copy.replace": replaced,
+    "functools.partial": partial,
+    "functools.partialmethod": partial,
+    "operator.attrgetter": method_caller,
+    "operator.itemgetter": method_caller,
+    "operator.methodcaller": method_caller,
+    "operator.getter": getter,
+    "builtins.open": opened,
+    "io.open": opened,
+    "codecs.open": opened,
+    "gzip.open": opened,
+    "bz2.open": opened,
+    "lzma.open": opened,
+    "aiofiles.open": opened,
+    "aiofiles.threadpool.open": opened,
+    "anyio.open_file": opened,
+    "smart_open.open": opened,
+    "fsspec.open": opened,
+    "subprocess.run": process,
+    "subprocess.call": process,
+    "subprocess.check_call": process,
+    "subprocess.Popen": process,
+    "asyncio.create_subprocess_exec": process,
+    "asyncio.create_subprocess_shell": process,
+    "traceback.format_exc": formatted_traceback,
+    "traceback.format_exception": formatted_traceback,
+    "sys.exc_info": exc_info,
+    "sys.exception": formatted_traceback,
+    "importlib.import_module": imported,
+    "builtins.__import__": imported,
+    "langchain_core.utils.guard_import": imported,
+    "langchain_core.utils.utils.guard_import": imported,
+    "transformers.utils.import_utils.import_module": imported,
+    "pydantic.TypeAdapter": adapter,
+    "builtins.eval": exec_module,
+    "builtins.exec": exec_module,
+    "runpy.run_path": exec_module,
+    **{
+        f"{m}.{n}": configuration
+        for m in ("tomllib", "tomli", "toml", "tomlkit", "pytoml")
+        for n in ("load", "loads", "parse")
+    },
+    **dict.fromkeys(FIELDS, field_default),
+    "types.SimpleNamespace": simple_namespace,
+    "asyncio.Queue": queue,
+    "queue.Queue": queue,
+    "queue.SimpleQueue": queue,
+    "asyncio.LifoQueue": queue,
+}
+
+SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
+
+SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
+    "pathlib.Path.open": path_open,
+    **{
+        f"pathlib.Path.{n}": path_read
+        for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")
+    },
+    "pydantic.TypeAdapter.validate_python": adapt,
+    "pydantic.TypeAdapter.validate_json": adapt,
+    "pydantic.TypeAdapter.dump_python": adapt,
+    "pydantic.TypeAdapter.dump_json": adapt,
+    "contextvars.ContextVar.set": set_context,
+    "contextvars.ContextVar.get": get_context,
+}
+
+__all__: list[Any] = ["without_labels"]

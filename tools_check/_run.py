@@ -1,0 +1,246 @@
+"""The state of one analysis: the project, the catalogue, what has been seen; the stages work on it and on
+nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from tools_check._catalog import Catalog
+from tools_check._ir import Def, Node
+from tools_check._link import Module, Project
+from tools_check._values import (
+    EMPTY,
+    NO_LABELS,
+    Cls,
+    Func,
+    Label,
+    Labels,
+    Obj,
+    Root,
+    Step,
+    Value,
+    join,
+    labelled,
+)
+
+MAX_DEPTH: Final = 28
+STEPS_PER_ENTRY: Final = 40_000
+
+
+@final
+class Env:
+    """Variables of one activation of a function; `parent` is what it closes over."""
+
+    __slots__ = ("parent", "vars")
+
+    def __init__(self, parent: Env | None) -> None:
+        self.vars: dict[str, Value] = {}
+        self.parent = parent
+
+
+@final
+class Frame:
+    """One activation: a function, a class body or a module."""
+
+    __slots__ = (
+        "caught", "definition", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal",
+        "owner", "path",
+        "recursed", "returns", "self_value", "start", "token", "yields",
+    )  # fmt: skip
+
+    def __init__(self, module: Module, definition: Def | None, env: Env | None) -> None:
+        self.module = module
+        self.definition = definition
+        self.env = env  # None: the variables are the module's
+        self.returns: Value = EMPTY
+        self.yields: Value = EMPTY
+        self.path: tuple[int, ...] = ()
+        self.token = 0
+        self.events: dict[Any, Value] = {}  # what an exception of a kind may carry
+        self.caught: list[Value] = []
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.impure = False
+        self.recursed = False
+        self.start = Obj.counter
+        self.owner: Cls | None = None
+        self.ordinal = definition.ordinal if definition else 0
+        self.self_value: Value | None = None
+
+    @property
+    def vars(self) -> dict[str, Value]:
+        return self.module.env if self.env is None else self.env.vars
+
+    @vars.setter  # noqa: A003
+    def vars(self, value: dict[str, Value]) -> None:
+        if self.env is None:
+            self.module.env = value
+        else:
+            self.env.vars = value
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """Something that a rule wants to know, seen while code was followed."""
+
+    rule: str
+    path: str
+    site: int
+    text: str
+    labels: Labels
+    strength: str = "error"
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class ToolSeen:
+    """A tool as its definition was followed: `fields` are the arguments by name."""
+
+    style: str
+    path: str
+    module: str
+    site: int
+    fields: dict[str, Value]
+    definition: Func | None = None  # the function that a reader knows as the tool, under its decorators
+    opaque: bool = False  # `**something` that could not be followed
+    dispatcher: bool = False
+    entry: bool = False  # seen only while its factory was followed with unknown arguments
+
+
+@final
+class Run:
+    """Everything that one analysis knows."""
+
+    def __init__(self, project: Project, catalog: Catalog) -> None:
+        self.project = project
+        self.catalog = catalog
+        self.stack: list[Frame] = []
+        self.memo: dict[Any, tuple[Value, dict[Any, Value], int]] = {}
+        self.active: dict[Any, list[Value]] = {}
+        self.steps = 0
+        self.limit = STEPS_PER_ENTRY
+        self.exhausted = False
+        self.version = 0  # grows with every change of shared state
+        self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
+        self.instances: dict[Cls, Value] = {}
+        self.class_env: dict[Cls, dict[str, Value]] = {}
+        self.class_extra: dict[Cls, dict[str, Value]] = {}
+        self.bases: dict[Cls, list[Any]] = {}
+        self.mros: dict[Cls, tuple[list[Cls], list[str]]] = {}
+        self.children: dict[Cls, list[Cls]] = {}
+        self.closures: dict[tuple[str, int], Any] = {}
+        self.written: set[Any] = set()
+        self.noted: dict[tuple[str, str, int], Noted] = {}
+        self.tools: dict[Any, ToolSeen] = {}
+        self.entry = False
+        self.visited: set[tuple[str, int]] = set()
+        self.fenced: set[Root] = set()
+        self.frameworks: Any = None
+        self.searched: set[Cls] = set()
+        self.originals: dict[Any, Func] = {}
+        self.dispatching: str | None = None
+        self.toolkit_classes: dict[Cls, Any] = {}
+        self.base_classes: dict[Cls, Any] = {}
+
+    # -- labels
+
+    def source(self, frame: Frame, site: int, name: str, origin: str) -> Labels:
+        """The label of bytes that come in here."""
+        root = Root("foreign", name, frame.module.path, site)
+        return {root: Label(root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else"))}
+
+    def unknown(self, frame: Frame, site: int, name: str) -> Labels:
+        """The label of a call that cannot be followed."""
+        root = Root("unknown", name, frame.module.path, site)
+        return {root: Label(root, "", Step(frame.module.path, site, f"what {name} returns is not known"))}
+
+    def event(self, frame: Frame, labels: Labels, kind: Any = None) -> None:
+        """Remember what an exception raised from here may quote."""
+        if labels:
+            have = frame.events.get(kind)
+            new = labelled(labels)
+            frame.events[kind] = new if have is None else join(have, new)
+
+    def note(
+        self,
+        rule: str,
+        frame: Frame,
+        site: int,
+        text: str,
+        labels: Labels = NO_LABELS,
+        strength: str = "error",
+    ) -> None:
+        key = (rule, frame.module.path, site)
+        have = self.noted.get(key)
+        if have is None or (labels and not have.labels):
+            self.noted[key] = Noted(
+                rule=rule, path=frame.module.path, site=site, text=text, labels=labels, strength=strength
+            )
+
+    # -- heap
+
+    def new(self, frame: Frame, kind: str, cls: Any = None) -> Obj:
+        obj = Obj(kind, cls, frame.env if frame.env is not None else frame.module, frame.path)
+        if frame.env is None:
+            obj.shared = True
+        return obj
+
+    def write(self, frame: Frame, obj: Obj, key: Any, value: Value) -> None:
+        """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""
+        here = frame.env if frame.env is not None else frame.module
+        Obj.mutations += 1
+        if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:
+            obj.fields[key] = value
+            return
+        if key is None:
+            old = obj.elem
+            merged = join(old, value)
+            changed = differs(old, merged)
+            obj.elem = merged
+        else:
+            old = obj.fields.get(key, EMPTY)
+            merged = join(old, value)
+            changed = key not in obj.fields or differs(old, merged)
+            obj.fields[key] = merged
+            if len(obj.fields) > 64 and obj.kind != "inst":
+                self.collapse(obj)
+        if changed:
+            if obj.shared:
+                self.version += 1
+            else:
+                self.impure(obj)
+
+    def impure(self, obj: Obj) -> None:
+        for frame in reversed(self.stack):
+            if obj.serial > frame.start:
+                break
+            frame.impure = True
+
+    def collapse(self, obj: Obj) -> None:
+        obj.elem = obj.everything()
+        obj.fields.clear()
+
+    # -- budget
+
+    def spend(self) -> bool:
+        """Count one unit of work; False when the budget of this entry is spent."""
+        self.steps += 1
+        if self.steps > self.limit:
+            self.exhausted = True
+            return False
+        return True
+
+
+def differs(old: Value, new: Value) -> bool:
+    """Whether a join brought something new."""
+    return len(old.labels) != len(new.labels) or old.refs != new.refs or (old.exact and not new.exact)
+
+
+def definition_of(run: Run, func: Func) -> Def | None:
+    module = run.project.module(func.module)
+    return module.ir.defs[func.at] if module else None
+
+
+__all__ = ["MAX_DEPTH", "Env", "Frame", "Node", "Noted", "Run", "ToolSeen", "definition_of", "differs"]

@@ -1,0 +1,95 @@
+"""What a file's bytes say before it is parsed: which words it mentions, what it imports; decides what need
+not be parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from tools_check._files import SourceFile
+from tools_check._wordings import hints
+
+REGISTRY: Final = 1
+WORDINGS: Final = 2
+SUPPRESSES: Final = 4
+FRAMEWORK: Final = 8
+
+IMPORTS: Final = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))",
+    re.MULTILINE,
+)
+OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b|\bForeign\b|\.handler\b")
+
+
+class Scan(NamedTuple):
+    """One file's digest, the words that it mentions (a sum of the constants above), and the modules it
+    imports.
+    """
+
+    digest: bytes
+    words: int
+    imports: tuple[str, ...]
+
+
+def scan(data: bytes, source: SourceFile, marker: bytes, frameworks: re.Pattern[bytes]) -> Scan:
+    """Look at a file's bytes."""
+    words = 0
+    if OURS.search(data):
+        words |= REGISTRY
+    lowered = data.lower()
+    if hints(lowered) or marker in lowered:
+        words |= WORDINGS
+    if b"tools-check" in data:
+        words |= SUPPRESSES
+    if frameworks.search(data):
+        words |= FRAMEWORK
+    return Scan(blake2b(data, digest_size=20).digest(), words, imports_of(data, source))
+
+
+def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:
+    """The absolute names of the modules that a file may import."""
+    found: set[str] = set()
+    package = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
+    for match in IMPORTS.finditer(data):
+        if match[3] is not None:
+            found.update(p.split()[0].decode("ascii", "ignore") for p in match[3].split(b",") if p.split())
+            continue
+        module = match[1].decode("ascii", "ignore")
+        dots = len(module) - len(module.lstrip("."))
+        base = module.lstrip(".")
+        if dots:
+            parts = package[: max(0, len(package) - dots + 1)] + ([base] if base else [])
+            base = ".".join(parts)
+        if base:
+            found.add(base)
+        for name in match[2].strip(b"()").split(b","):
+            words = name.split()
+            if words:
+                found.add(
+                    f"{base}.{words[0].decode('ascii', 'ignore')}" if base else words[0].decode("ascii", "ignore")
+                )
+    return tuple(sorted(found))
+
+
+def importers(files: Mapping[str, SourceFile], scans: Mapping[str, Scan], roots: set[str]) -> set[str]:
+    """The files that import one of the roots, directly or through others; files and roots by shown path."""
+    by_name: dict[str, str] = {}
+    for shown, source in files.items():
+        for name in source.names:
+            by_name.setdefault(name, shown)
+    users: dict[str, list[str]] = {}
+    for shown, found in scans.items():
+        for name in found.imports:
+            target = by_name.get(name)
+            if target is not None and target != shown:
+                users.setdefault(target, []).append(shown)
+    out = set(roots)
+    todo = list(roots)
+    while todo:
+        for user in users.get(todo.pop(), ()):
+            if user not in out:
+                out.add(user)
+                todo.append(user)
+    return out

@@ -1,0 +1,260 @@
+"""Files and their small forms, kept between runs by content; a cache that is broken in any way is worked
+around, never
+trusted and never a crash."""
+
+from __future__ import annotations
+
+import ast
+import marshal
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, TypeGuard, final
+
+from tools_check._files import SourceFile
+from tools_check._ir import ModuleIR, is_node, unpack
+from tools_check._scan import Scan, scan
+
+# Grows with every change of the small form, of the scan, or of what either holds.
+FORMAT: Final = 1
+FOLDER: Final = ".tools_check_cache"
+Stat = tuple[int, int, int]
+
+
+@final
+class Store:
+    """One run's view of the files."""
+
+    def __init__(self, folder: Path | None, marker: bytes, frameworks: re.Pattern[bytes]) -> None:
+        self.folder = folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
+        self.marker = marker
+        self.frameworks = frameworks
+        self.scans: dict[str, Scan] = {}
+        self.faults: dict[str, str] = {}
+        self.parsed = 0
+        self.bytes_parsed = 0
+        self._data: dict[str, bytes] = {}
+        self._ready: dict[str, ModuleIR | None] = {}
+        self._known: dict[str, Any] = self._read("index", {})
+        self._index: dict[str, Any] = {}
+        self._fresh: set[str] = set()
+
+    # -- the cache's files
+
+    def _read(self, name: str, default: Any) -> Any:
+        if self.folder is None:
+            return default
+        try:
+            raw = (self.folder / name).read_bytes()
+            value = marshal.loads(raw)  # noqa: S302
+        except (OSError, ValueError, EOFError, TypeError, MemoryError):
+            return default
+        return value if isinstance(value, type(default)) else default
+
+    def _write(self, name: str, value: Any) -> None:
+        if self.folder is None:
+            return
+        path = self.folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            ignore = self.folder.parent / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+            descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(marshal.dumps(value))
+            Path(temporary).replace(path)
+        except OSError:
+            self.folder = None  # a folder that cannot be written is no reason to stop
+
+    # -- files
+
+    def read(self, source: SourceFile) -> bytes:
+        """The bytes of a file; an unreadable one is a fault."""
+        data = self._data.get(source.shown)
+        if data is None:
+            try:
+                data = source.path.read_bytes()
+            except OSError as error:
+                self.faults[source.shown] = error.strerror or type(error).__name__
+                data = b""
+            self._data[source.shown] = data
+        return data
+
+    def scan_all(self, files: Iterable[SourceFile]) -> None:
+        """Scan every file, by its state on disk where that is known."""
+        for source in files:
+            key = str(source.path.absolute())
+            stat = state(source.path)
+            known = self._known.get(key)
+            if stat is not None and valid(known) and tuple(known[0]) == stat and known[4] == source.name:
+                self.scans[source.shown] = Scan(known[1], known[2], known[3])
+                if known[5]:
+                    self.faults[source.shown] = known[5]
+                self._index[key] = known
+                continue
+            found = scan(self.read(source), source, self.marker, self.frameworks)
+            self.scans[source.shown] = found
+            self._fresh.add(source.shown)
+            if stat is not None:
+                self._index[key] = (stat, found.digest, found.words, found.imports, source.name, "")
+
+    def unchanged(self) -> bool:
+        """Whether every file is as it was in the run before."""
+        return not self._fresh and len(self._index) == len(self.scans)
+
+    def load(self, source: SourceFile) -> ModuleIR | None:
+        """The small form of a file; None when it is no Python, which is a fault."""
+        if source.shown in self._ready:
+            return self._ready[source.shown]
+        if source.shown in self.faults:
+            return None
+        found = self.scans.get(source.shown)
+        cached = self._cached(found) if found is not None else None
+        if cached is None:
+            cached = self._parse(source, found)
+        self._ready[source.shown] = cached
+        return cached
+
+    def _cached(self, found: Scan) -> ModuleIR | None:
+        raw = self._read(entry_name(found.digest), ())
+        if len(raw) != 3:
+            return None
+        try:
+            return unpack(raw)
+        except (TypeError, ValueError, IndexError):
+            return None
+
+    def _parse(self, source: SourceFile, found: Scan | None) -> ModuleIR | None:
+        from tools_check._ir import pack
+        from tools_check._parse import Unparsable, parse
+
+        data = self.read(source)
+        if source.shown in self.faults:
+            return None
+        try:
+            module = parse(data)
+        except Unparsable as error:
+            self.fault(source, str(error))
+            return None
+        self.parsed += 1
+        self.bytes_parsed += len(data)
+        if found is not None:
+            self._write(entry_name(found.digest), pack(module))
+        return module
+
+    def fault(self, source: SourceFile, text: str) -> None:
+        self.faults[source.shown] = text
+        key = str(source.path.absolute())
+        if key in self._index:
+            self._index[key] = (*self._index[key][:5], text)
+
+    def check_syntax(self, source: SourceFile) -> None:
+        """A file that need not be followed is at least Python: the faster parser says so."""
+        if source.shown in self.faults or source.shown in self._ready or source.shown not in self._fresh:
+            return
+        data = self.read(source)
+        if b"\0" in data:
+            self.fault(source, "holds a null byte")
+            return
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ast.parse(data)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            self.load(source)  # newer syntax than this Python's is no fault; the other parser decides
+
+    def text(self, source: SourceFile) -> str:
+        """The text of a file, for its lines."""
+        from io import BytesIO
+        from tokenize import detect_encoding
+
+        data = self.read(source)
+        try:
+            encoding, _ = detect_encoding(BytesIO(data).readline)
+            return data.decode(encoding, "replace").replace("\r\n", "\n")
+        except (SyntaxError, LookupError):
+            return data.decode("utf-8", "replace")
+
+    def preload(self, sources: list[SourceFile], jobs: int) -> None:
+        """Parse files in several processes."""
+        todo = [
+            s
+            for s in sources
+            if s.shown not in self._ready and s.shown not in self.faults and self._cached(self.scans[s.shown]) is None
+        ]
+        if jobs < 2 or len(todo) < 64:
+            return
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
+
+        context = multiprocessing.get_context("spawn")
+        try:
+            with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context) as pool:
+                for source, (packed, fault) in zip(
+                    todo, pool.map(lowered, [str(s.path) for s in todo], chunksize=8), strict=True
+                ):
+                    if fault:
+                        self.fault(source, fault)
+                        continue
+                    self.parsed += 1
+                    self._ready[source.shown] = unpack(packed)
+                    self._write(entry_name(self.scans[source.shown].digest), packed)
+        except (BrokenProcessPool, OSError):
+            return  # a process that could not start or did not survive: the rest is parsed here
+
+    # -- answers of whole runs
+
+    def answer(self, key: str) -> Any:
+        """What was stored under a key when all files were as they are now."""
+        return self._read(f"answers/{key}", {})
+
+    def keep(self, key: str, value: Any) -> None:
+        self._write(f"answers/{key}", value)
+
+    def finish(self) -> None:
+        """Write the index of this run."""
+        if (
+            self._fresh
+            or self._known.keys() != self._index.keys()
+            or any(self._known[k] != v for k, v in self._index.items())
+        ):
+            self._write("index", {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index})
+
+
+def state(path: Path) -> Stat | None:
+    """What the file system says of a file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def valid(known: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Whether an entry of the index has its form."""
+    return is_node(known) and len(known) == 6 and isinstance(known[1], bytes) and is_node(known[3])
+
+
+def entry_name(digest: bytes) -> str:
+    text = digest.hex()
+    return f"{text[:2]}/{text[2:]}"
+
+
+def lowered(path: str) -> tuple[Any, str]:
+    """Parse one file in another process."""
+    from tools_check._ir import pack
+    from tools_check._parse import Unparsable, parse
+
+    sys.setrecursionlimit(20_000)
+    try:
+        return pack(parse(Path(path).read_bytes())), ""
+    except Unparsable as error:
+        return None, str(error)
+    except OSError as error:
+        return None, error.strerror or type(error).__name__

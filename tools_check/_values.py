@@ -1,0 +1,401 @@
+"""What the checker knows about a value: who chose its bytes, what may be called on it, which constants it
+may be.
+
+A `Value` is immutable; what it refers to (`Obj`) is a heap cell that calls write to, so that aliases,
+out-parameters
+and closures need no rule of their own.  Nothing here evaluates code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, final
+
+MAX_LABELS: Final = 8
+MAX_REFS: Final = 48
+MAX_CONSTS: Final = 64
+
+
+class Step(NamedTuple):
+    """One station on the way of the bytes."""
+
+    path: str
+    site: int
+    why: str
+
+
+class Root(NamedTuple):
+    """Where a label began: `kind` is "foreign" or "unknown"."""
+
+    kind: str
+    name: str
+    path: str
+    site: int
+
+
+@final
+class Label:
+    """A mark on a value: where its bytes came from, and one way by which they came here."""
+
+    __slots__ = ("depth", "origin", "previous", "root", "step")
+
+    def __init__(self, root: Root, origin: str, step: Step, previous: Label | None = None) -> None:
+        self.root = root
+        self.origin = origin
+        self.step = step
+        self.previous = previous
+        self.depth: int = previous.depth + 1 if previous else 1
+
+    def then(self, step: Step) -> Label:
+        """The same label one station later."""
+        if self.depth >= 12 or self.step == step:
+            return self
+        return Label(self.root, self.origin, step, self)
+
+    def steps(self) -> list[Step]:
+        """The way from the source."""
+        out: list[Step] = []
+        label: Label | None = self
+        while label is not None:
+            out.append(label.step)
+            label = label.previous
+        return out[::-1]
+
+
+Labels = Mapping[Root, Label]
+NO_LABELS: Final[Labels] = {}
+
+Const = tuple[str, Any]
+NO_CONSTS: Final[frozenset[Const]] = frozenset()
+
+
+class Ext(NamedTuple):
+    """Something that is not in the files given, by its qualified name: a module, a function or a class."""
+
+    qname: str
+
+
+class Mod(NamedTuple):
+    """A module of the files given."""
+
+    name: str
+
+
+class Import(NamedTuple):
+    """A name of another module, looked up when it is first used."""
+
+    module: str
+    name: str
+
+
+class Cls(NamedTuple):
+    """A class of the files given."""
+
+    module: str
+    at: int
+
+
+class Data(NamedTuple):
+    """Plain data whose operations are known: str, numbers, JSON-like containers."""
+
+    kind: str = "data"
+
+
+class Method(NamedTuple):
+    """A method of plain data, of a container, or of a thing outside, bound to its receiver."""
+
+    kind: str  # "data", "list", "dict", "set", "ext", "foreign", ...
+    name: str
+    receiver: Value
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name, self.receiver.refs))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Method)
+            and (self.kind, self.name) == (other.kind, other.name)
+            and self.receiver.refs == other.receiver.refs
+            and self.receiver.labels.keys() == other.receiver.labels.keys()
+        )
+
+
+class Func(NamedTuple):
+    """A function of the files given, with what it closes over and the object that it is bound to."""
+
+    module: str
+    at: int
+    env: Any
+    self_value: Value | None
+    owner: Cls | None
+
+    def key(self) -> tuple[Any, ...]:
+        bound = self.self_value.digest(1) if self.self_value else None
+        return ("fn", self.module, self.at, id(self.env), bound)
+
+    def __hash__(self) -> int:
+        return hash((self.module, self.at, id(self.env), self.self_value.refs if self.self_value else None))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Func)
+            and (self.module, self.at) == (other.module, other.at)
+            and self.env is other.env
+            and (self.self_value.refs if self.self_value else None)
+            == (other.self_value.refs if other.self_value else None)
+        )
+
+
+class Partial(NamedTuple):
+    """A callable with arguments already given."""
+
+    func: Value
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+class Wrapped(NamedTuple):
+    """A function under a decorator that changes what a call of it gives (`contextmanager`)."""
+
+    kind: str
+    func: Value
+
+
+class Super(NamedTuple):
+    """`super()` inside a method."""
+
+    owner: Cls
+    self_value: Value
+
+
+DATA: Final = Data()
+
+
+@final
+class Obj:
+    """A heap cell: a container, or an instance of a class of the project or of elsewhere."""
+
+    __slots__ = (
+        "activation",
+        "cls",
+        "elem",
+        "exact",
+        "fields",
+        "keys",
+        "kind",
+        "owners",
+        "path",
+        "serial",
+        "shared",
+    )
+    counter = 0
+    mutations = 0  # grows with every write to any cell: what is kept of a digest holds until then
+
+    def __init__(self, kind: str, cls: Any = None, activation: object = None, path: tuple[int, ...] = ()) -> None:
+        self.kind = kind
+        self.cls = cls
+        self.fields: dict[Any, Value] = {}
+        self.elem: Value = EMPTY
+        self.keys: Value = EMPTY
+        self.activation = activation
+        self.path = path
+        self.shared = False
+        self.exact = True
+        Obj.counter += 1
+        self.serial = Obj.counter
+
+    def children(self) -> Iterator[Value]:
+        yield from list(self.fields.values())
+        yield self.elem
+        yield self.keys
+
+    def everything(self) -> Value:
+        return join(self.elem, *self.fields.values())
+
+
+@final
+class Value:
+    """Labels on the value itself, what it may refer to, and the constants that it may be."""
+
+    __slots__ = ("_digest", "consts", "exact", "labels", "refs")
+
+    def __init__(
+        self,
+        labels: Labels = NO_LABELS,
+        refs: frozenset[Any] | None = None,
+        consts: frozenset[Const] = NO_CONSTS,
+        *,
+        exact: bool = False,
+    ) -> None:
+        self.labels = labels
+        self.refs: frozenset[Any] = refs if refs is not None else frozenset()
+        self.consts = consts
+        self.exact = exact  # nothing but one of `consts`
+        self._digest: tuple[int, int, Any] | None = None
+
+    def digest(self, depth: int = 2, work: list[int] | None = None) -> Any:
+        """A hashable summary: values with one digest are treated alike by a function.
+
+        `work` bounds what one digest looks at; beyond it things count by their kind alone.
+        """
+        known = self._digest
+        if known is not None and known[0] == Obj.mutations and known[1] == depth:
+            return known[2]
+        if work is None:
+            work = [60]
+        refs = [ref_digest(ref, depth, work) for ref in sorted_refs(self)]
+        consts = self.consts if self.exact and len(self.consts) <= 4 else NO_CONSTS
+        result = (tuple(self.labels) if len(self.labels) < 2 else frozenset(self.labels), tuple(refs), consts)
+        self._digest = (Obj.mutations, depth, result)
+        return result
+
+    def objects(self) -> list[Obj]:
+        return [r for r in self.refs if isinstance(r, Obj)]
+
+    def const_values(self) -> list[Any]:
+        return [c[1] for c in self.consts]
+
+    def strings(self) -> list[str]:
+        return [c[1] for c in self.consts if c[0] == "str"]
+
+    def is_empty(self) -> bool:
+        return not (self.labels or self.refs or self.consts)
+
+
+def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
+    """The part of a digest that one referent contributes."""
+    if isinstance(ref, Obj):
+        if ref.shared or ref.kind == "tool":
+            return ("o", ref.serial)
+        work[0] -= 1
+        if depth <= 0 or work[0] <= 0:
+            return (ref.kind, ref.cls)
+        fields = tuple(
+            (str(k), v.digest(depth - 1, work)) for k, v in list(ref.fields.items())[:12] if v.refs or v.labels
+        )
+        return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work))
+    if isinstance(ref, Func):
+        return ref.key()
+    if isinstance(ref, Method):
+        return ("m", ref.kind, ref.name, ref.receiver.digest(depth - 1, work) if depth > 0 else None)
+    if isinstance(ref, Partial):
+        if depth <= 0:
+            return "partial"
+        return ("p", ref.func.digest(depth - 1, work), tuple(a.digest(depth - 1, work) for a in ref.args))
+    if isinstance(ref, Super):
+        return ("super", ref.owner)
+    return ref
+
+
+EMPTY: Final = Value()
+CLEAN: Final = Value(refs=frozenset({DATA}))
+
+
+def const(value: Any) -> Value:
+    """The value of a literal."""
+    name = type(value).__name__
+    return Value(NO_LABELS, frozenset({DATA}) if value is not None else None, frozenset({(name, value)}), exact=True)
+
+
+def of(*refs: Any) -> Value:
+    """A value that refers to these."""
+    return Value(NO_LABELS, frozenset(refs))
+
+
+def labelled(labels: Labels, *refs: Any) -> Value:
+    """A value with these labels."""
+    return Value(labels, frozenset(refs))
+
+
+def join_labels(parts: Iterable[Labels]) -> Labels:
+    """The union; the first way by which a label came is kept, and foreign ones before unknown ones."""
+    out: dict[Root, Label] = {}
+    for labels in parts:
+        for root, label in labels.items():
+            have = out.get(root)
+            if have is None or label.depth < have.depth:
+                out[root] = label
+    if len(out) <= MAX_LABELS:
+        return out or NO_LABELS
+    kept = sorted(out.values(), key=lambda x: (x.root.kind != "foreign", x.depth, x.root))[:MAX_LABELS]
+    return {label.root: label for label in kept}
+
+
+def join(*values: Value) -> Value:
+    """What is known when it may be any of these."""
+    some = [v for v in values if v is not EMPTY]
+    if not some:
+        return EMPTY
+    first = some[0]
+    if len(some) == 1 or all(v is first for v in some):
+        return first
+    labels = first.labels if all(v.labels is first.labels for v in some) else join_labels(v.labels for v in some)
+    refs = first.refs.union(*(v.refs for v in some[1:]))
+    if len(refs) > MAX_REFS:
+        refs = frozenset(sorted(refs, key=order)[:MAX_REFS])
+    consts = first.consts.union(*(v.consts for v in some[1:]))
+    exact = all(v.exact for v in some) and len(consts) <= MAX_CONSTS
+    if len(consts) > MAX_CONSTS:
+        consts = NO_CONSTS
+    return Value(labels, refs, consts, exact=exact)
+
+
+def order(ref: Any) -> tuple[str, str, int]:
+    """A stable order of referents, so that a cut does not depend on hashing."""
+    if isinstance(ref, Obj):
+        return ("Obj", ref.kind, ref.serial)
+    if isinstance(ref, Func):
+        return ("Func", ref.module, ref.at)
+    if isinstance(ref, Method):
+        return ("Method", ref.name, 0)
+    return (type(ref).__name__, repr(ref[0]) if ref and isinstance(ref[0], str) else "", 0)
+
+
+def with_labels(value: Value, labels: Labels) -> Value:
+    """The same value with more labels."""
+    if not labels:
+        return value
+    return Value(join_labels((value.labels, labels)), value.refs, value.consts, exact=value.exact)
+
+
+def without_labels(value: Value) -> Value:
+    """The same value without any."""
+    if not value.labels:
+        return value
+    return Value(NO_LABELS, value.refs, value.consts, exact=value.exact)
+
+
+def sorted_refs(value: Value) -> list[Any]:
+    """The referents in a stable order."""
+    if len(value.refs) <= 1:
+        return list(value.refs)
+    return sorted(value.refs, key=order)
+
+
+def flat(value: Value) -> Labels:
+    """Every label that the value shows when it is written out, containers and instances included."""
+    if not value.refs:
+        return value.labels
+    parts: list[Labels] = [value.labels]
+    seen: set[int] = set()
+    stack = [(value, 0)]
+    while stack:
+        current, depth = stack.pop()
+        for ref in current.refs:
+            if not isinstance(ref, Obj) or id(ref) in seen or len(seen) > 300:
+                continue
+            seen.add(id(ref))
+            if ref.kind in HIDING:
+                continue
+            for child in ref.children():
+                if child.labels:
+                    parts.append(child.labels)
+                if child.refs and depth < 7:
+                    stack.append((child, depth + 1))
+    if len(parts) == 1:
+        return parts[0]
+    return join_labels(parts)
+
+
+# An instance of an ordinary class shows its address and nothing else; a tool is not text.
+HIDING: Final = frozenset({"tool"})

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict, replace
-from hashlib import sha256
-from hmac import compare_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from registry._catalog import catalog as catalog_of
-from registry._deployment import Caller, CatalogProse, Deployment
+from registry._deployment import CatalogProse, Deployment
 from registry._dispatch import run_registry_tool
 from registry._envelope import outcome_body
 from registry._fence import WORD
@@ -39,13 +36,13 @@ except ModuleNotFoundError as missing:
     sys.exit(f"hedgerow needs {missing.name!r}: pip install 'hedgerow[cli]'")
 
 from registry._cli_http import serve, token
+from registry._cli_mcp import mcp
 
 __all__ = ["main"]
 
 T = TypeVar("T")
 
 ANSWERED, OTHER, USAGE = 0, 1, 2
-SHORTEST_TOKEN = 16
 
 tools_option = click.option(
     "--tools",
@@ -71,6 +68,7 @@ def main() -> None:
     """Agent tools that say who chose the bytes they return."""
 
 
+main.add_command(mcp)
 main.add_command(serve)
 main.add_command(token)
 
@@ -196,85 +194,6 @@ def run(
     result = waited(f"Running {file.name} ...", run_pipeline(deployment, pipeline, inputs=given))
     show(result.outcome, as_json=as_json)
     context.exit(ANSWERED if isinstance(result.outcome, Answered) else OTHER)
-
-
-@main.command()
-@tools_option
-@prose_option
-@click.option(
-    "--http",
-    "port",
-    type=click.IntRange(0, 65535),
-    metavar="PORT",
-    help="Serve over HTTP on 127.0.0.1 instead; 0 is any free port.",
-)
-@click.option(
-    "--token-env",
-    metavar="VARIABLE",
-    help="With --http: the environment variable that holds the bearer token to ask for.",
-)
-@click.option("--structured", is_flag=True, help="Send the structured half of foreign answers too, in its envelope.")
-@click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=60, show_default=True, metavar="SECONDS"
-)
-@click.option(
-    "--drain",
-    "drain_s",
-    type=click.FloatRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long the end waits for what still runs.",
-)
-def mcp(
-    references: Sequence[str],
-    prose: CatalogProse,
-    port: int | None,
-    token_env: str | None,
-    structured: bool,
-    timeout_s: float,
-    drain_s: float,
-) -> None:
-    """Serve the tools over the Model Context Protocol, on standard input and output or over HTTP.
-
-    The posture (who may call what, and every limit) is printed to standard error at the start.
-    """
-    try:
-        from registry.surfaces import mcp as surface
-    except ImportError as error:
-        raise click.ClickException(str(error)) from error
-    if token_env is not None and port is None:
-        raise click.UsageError("--token-env needs --http: there is no place for a token on standard input.")
-    registry = registry_of(references)
-    deployment = replace(Deployment.single_user(registry, reply_timeout_s=timeout_s), catalog_prose=prose)
-    if port is None:
-        serving = surface.serve_stdio(deployment, structured=structured, drain_s=drain_s)
-    else:
-        verify = None if token_env is None else token_of(token_env, registry)
-        serving = surface.serve_http(deployment, port=port, verify=verify, structured=structured, drain_s=drain_s)
-    try:
-        running = asyncio.run(serving)
-    except OSError as error:
-        raise click.ClickException(f"Port {port} cannot be had: {error.strerror}.") from error
-    if running:
-        click.echo(f"{running} calls still run and end with this process.", err=True)
-        # A thread that is stuck would otherwise hold up the end for ever.
-        os._exit(OTHER)
-
-
-def token_of(variable: str, registry: Registry) -> Callable[[str], Caller | None]:
-    """Know the one token that an environment variable holds; its holder may use every tool."""
-    secret = os.environ.get(variable, "")
-    if len(secret) < SHORTEST_TOKEN:
-        raise click.UsageError(f"{variable} holds no token of {SHORTEST_TOKEN} characters or more.")
-    # Digests, so that the comparison takes the same time whatever the lengths are.
-    known = sha256(secret.encode("utf-8", "surrogateescape")).digest()
-    holder = Caller(f"the holder of {variable}", frozenset(tool.grant for tool in registry.values()))
-
-    def verify(token: str) -> Caller | None:
-        return holder if compare_digest(sha256(token.encode("utf-8", "surrogatepass")).digest(), known) else None
-
-    return verify
 
 
 def waited(doing: str, work: Coroutine[Any, Any, T]) -> T:

@@ -56,6 +56,7 @@ ORDER = (
     ("registry.surfaces._ending", "registry.surfaces._posture", "registry.surfaces._mcp_results"),
     ("registry.surfaces._mcp_stdio", "registry.surfaces._mcp_http"),
     ("registry.surfaces.mcp",),
+    ("registry._cli_mcp",),
     ("registry.adapters", "registry.adapters._mapping"),
     (
         "registry.adapters.langchain",

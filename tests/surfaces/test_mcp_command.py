@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.surfaces.test_mcp_http import HEADERS, INITIALIZE
 
 HEDGEROW = Path(sys.executable).with_name("hedgerow")
 TOOLS = ("--tools", "tests.support.mcp_tools:tools")
-TOKEN = "a token of more than sixteen"
+TOKEN = "hedgerow_a-token-of-a-test-0123456789"
 START_S = 30.0
 
 
@@ -85,12 +86,54 @@ async def test_over_http_it_asks_for_the_token_and_ends_at_a_signal() -> None:
     assert TOKEN not in str(said) + err
 
 
+@in_loop
+async def test_the_file_of_the_process_decides_for_it_too(tmp_path: Path) -> None:
+    """A token opens the instances that it names, and narrows to its grants there."""
+    file = tmp_path / "hedgerow.toml"
+    file.write_text(f"""
+        tools = ["tests.support.mcp_tools:tools"]
+        permitted = ["says", "fails"]
+        reply_timeout_s = 9
+        catalog_prose = "omitted"
+        fence_key = "random"
+        max_result_chars = 5000
+        max_media_bytes = 6000
+        admission = {{ max_concurrent = 3, window_s = 2 }}
+        [instances]
+        one = {{}}
+        two = {{}}
+        [tokens.anna]
+        sha256 = "{sha256(TOKEN.encode()).hexdigest()}"
+        instances = ["one"]
+        grants = ["says"]
+    """)
+    with command("--config", str(file), "--instance", "one", "--http", "0") as process:
+        said = posture(process)
+        url = said["serving"].rpartition(" ")[2]
+        async with bearer(url, TOKEN) as client:
+            listed = [found.name for found in (await client.list_tools()).tools]
+    with command("--config", str(file), "--instance", "two", "--http", "0") as process:
+        url = posture(process)["serving"].rpartition(" ")[2]
+        async with httpx2.AsyncClient(timeout=START_S) as http:
+            headers = {**HEADERS, "Authorization": f"Bearer {TOKEN}"}
+            refused = await http.post(url, json=INITIALIZE, headers=headers)
+
+    assert (listed, refused.status_code) == (["says"], 401)
+    assert (said["permitted"], said["max_result_chars"], said["reply_timeout_s"]) == (
+        "the grants fails, says",
+        "5000",
+        "9",
+    )
+    assert said["admission"] == "3 at once, a wait of 2 s, then shed"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--token-env", "A_TOKEN"), "--token-env needs --http"),
-        (("--http", "0", "--token-env", "NOT_SET_ANYWHERE"), "holds no token of 16 characters or more"),
+        (("--http", "0", "--token-env", "NOT_SET_ANYWHERE"), "holds no token of 24 characters or more"),
         (("--http", "70000"), "70000"),
+        (("--config", "nowhere.toml"), "Give one of them"),
     ],
 )
 def test_a_wrong_command_line_is_said_and_nothing_is_served(arguments: tuple[str, ...], said: str) -> None:

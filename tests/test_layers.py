@@ -12,6 +12,7 @@ ORDER = (
     ("registry.errors",),
     ("registry._foreign", "registry._as_text", "registry._lookalikes", "registry._control_tokens"),
     ("registry._encoded",),
+    ("registry._windows",),
     ("registry._fence",),
     ("registry._reply",),
     ("registry._tooldef", "registry._outcome"),

@@ -78,7 +78,7 @@ def test_every_scenario_of_the_conformance_suite_passes(
 def inspect(*arguments: str) -> tuple[int, Any]:
     """Run the inspector's command line; return its exit code and what it printed."""
     server = [sys.executable, "-m", "tests.support.mcp_process", "tests.support.mcp_tools:patient"]
-    command = [node(), INSPECTOR, "--cli", *server, *arguments]
+    command: list[str | Path] = [node(), INSPECTOR, "--cli", *server, *arguments]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=LONGEST_S)
     try:
         return ran.returncode, json.loads(ran.stdout)

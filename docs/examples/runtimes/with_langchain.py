@@ -1,6 +1,6 @@
 import asyncio
 
-from tools import TOOLS
+from tools import TOOLS  # type: ignore[import-not-found]  # the file beside this one
 
 from registry import Deployment
 from registry.adapters.langchain import structured_tools

@@ -2,7 +2,7 @@ import asyncio
 from typing import Any
 
 from agents import Agent
-from tools import TOOLS
+from tools import TOOLS  # type: ignore[import-not-found]  # the file beside this one
 
 from registry import Deployment, fence_notice
 from registry.adapters.openai_agents import function_tools

@@ -4,7 +4,7 @@ from dataclasses import replace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from tools import TOOLS
+from tools import TOOLS  # type: ignore[import-not-found]  # the file beside this one
 
 from registry import Deployment, run_registry_tool
 from registry.adapters.opentelemetry import telemetry

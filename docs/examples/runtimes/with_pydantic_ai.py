@@ -1,7 +1,7 @@
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tools import TOOLS
+from tools import TOOLS  # type: ignore[import-not-found]  # the file beside this one
 
 from registry import Deployment
 from registry.adapters.pydantic_ai import HedgerowToolset

@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -54,8 +55,7 @@ def serve(config: Path | None, references: Sequence[str], host: str | None, port
     except HedgerowError as error:
         raise click.UsageError(str(error)) from error
     changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    http = composition.http.model_copy(update=changed)
-    ended = serving(composition, http)
+    ended = serving(replace(composition, http=composition.http.model_copy(update=changed)))
     if not ended:
         # A thread that does not end would hold the process for ever.
         sys.stderr.flush()
@@ -93,8 +93,9 @@ def composed(config: Path | None, references: Sequence[str]) -> Composition:
     )
 
 
-def serving(composition: Composition, http: HttpSettings) -> bool:
+def serving(composition: Composition) -> bool:
     """Serve, and return whether all that was running has ended."""
+    http = composition.http
     try:
         from registry.surfaces._serve import serve as until_told
         from registry.surfaces.http import HttpSurface

@@ -162,6 +162,8 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
         if reply.refusal is not None:
             code, sentence = reply.refusal.code, reply.refusal.sentence
             text = refusal_text(code, sentence, call.argument_origins, key)
+            if len(text) > deployment.max_result_chars:
+                raise Unshowable("result_too_large")
             return Dispatched(outcome=Refused(code=code, text=text, origins=call.argument_origins))
         answered, media_bytes = render(
             reply,
@@ -210,6 +212,8 @@ def crashed(call: Call, error: BaseException | None) -> Dispatched:
     text, origins = failure_text(
         error.words, error.detail, call.declared or f"tool:{name}", call.argument_origins, call.deployment.fence_key
     )
+    if len(text) > call.deployment.max_result_chars:
+        return failed(call, "What it says about that is larger than this deployment allows, and is not shown.")
     return Dispatched(outcome=Failed(text=text, origins=origins))
 
 

@@ -29,7 +29,6 @@ MAX_HELD: Final = 300
 MEMORY: Final = 96
 BLOCK: Final = 512
 NOT_A_HOST: Final = frozenset("\"'`<>()]}|,;.!?。，、；：！？）」』】》”’⟨⟩")
-GAP_BEFORE_TITLE: Final = frozenset("\"'")
 
 
 @final
@@ -104,20 +103,89 @@ class Machine:
         """Settles one trigger after another; False when there is nothing more to do with what has come."""
         text = ""
         limit = sure = 0
+        last = -triggers.THICK
         while True:
             if text is not self._text:
                 text = self._text
                 limit, sure = (len(text), len(text)) if final else self._limits()
-            pattern = triggers.TRIGGER_IN_TAG if self._open else triggers.TRIGGER
-            found = pattern.search(text, self._at)
-            if found is None or found.start() >= limit:
+            if self._at - last < triggers.THICK:
+                at = self._pass_thick(limit)
+                if text is not self._text:
+                    text = self._text
+                    limit, sure = (len(text), len(text)) if final else self._limits()
+            else:
+                found = (triggers.TRIGGER_IN_TAG if self._open else triggers.TRIGGER).search(text, self._at)
+                at = limit if found is None else found.start()
+            if at >= limit:
                 self._write(sure)
                 self._at = max(self._at, limit)
                 return False
-            at = found.start()
+            last = at
             moved = self._settle(at, text[at], final)
             if moved is False or self._swallower is not None:
                 return bool(moved)
+
+    def _pass_thick(self, limit: int) -> int:
+        """Settles triggers as long as a pattern gives the answers; returns where the next one stands, or the limit.
+
+        The blanks that break them are put in all at once; up to then, `start` is where the last one goes. No
+        trigger that is settled here looks back over one.
+        """
+        text = self._text
+        at = self._at
+        pieces: list[str] = []
+        start = kept = 0
+        while True:
+            found = (triggers.THICK_TRIGGER_IN_TAG if self._open else triggers.THICK_TRIGGER).search(text, at)
+            if found is None or found.start() >= limit:
+                at = max(at, limit)
+                break
+            at = found.start()
+            answer = found.lastindex
+            if answer is None:
+                if text[at] != "=" or at - MEMORY // 2 < start or not self._is_idle(at):
+                    break
+                at += 1
+            elif answer == triggers.TAG_CLOSED:
+                self._open = self._sticky
+                at += 1
+            elif answer == triggers.UNFINISHED_TAG:
+                if found[answer - 1].lower() in markup.KNOWN_ELEMENTS:
+                    break
+                self._open = True
+                at += 1
+            elif answer == triggers.KEPT_DESTINATION:
+                at = kept = found.end()
+            elif answer == triggers.BARE_TAG and (
+                text[at + 1] == "/" or found[answer - 1].lower() not in markup.RAW_ELEMENTS
+            ):
+                self._open = self._sticky
+                at = kept = found.end()
+            else:
+                broken = answer != triggers.BEFORE_PLAIN_DEFINITION or self._breaks(text, at, start, found[answer])
+                if broken is None:
+                    break
+                at += 1
+                if broken:
+                    pieces.append(text[start:at])
+                    start = at
+        shift = len(pieces)
+        self._at = at + shift
+        if pieces:
+            self._text = " ".join((*pieces, text[start:]))
+        self._write(max(start, kept) + shift)
+        return self._at
+
+    def _breaks(self, text: str, at: int, start: int, word: str) -> bool | None:
+        """Whether `]:` before a plain word is broken; None when it takes a closer look."""
+        if "/" in word and "//" in word:
+            return None
+        opened = text.rfind("[", max(0, at - triggers.MAX_DESTINATION), at)
+        if 0 <= opened < start:
+            return None
+        if ":" not in word and "/" not in word:
+            return len(word) >= triggers.LOOK
+        return opened < 0 or not self._is_subscript(at)
 
     def _limits(self) -> tuple[int, int]:
         """Up to where triggers can be settled, and up to where text without a trigger can be written."""
@@ -214,11 +282,11 @@ class Machine:
         text = self._text
         following = text[after : after + 1]
         context = text[max(0, at - triggers.MAX_SCHEME) : at].rstrip("\\").lower()
-        if (following.isalnum() or following in _NEVER_SLASHES) and not context.endswith(_ACTING_ENDS):
+        if (following.isalnum() or following in _NEVER_SLASHES) and not context.endswith(triggers.ACTING_ENDS):
             return self._pass(after)
         start = at - self._scheme_length(at)
         slashes = triggers.SLASHES.match(text, after)
-        if slashes is None and not context.endswith(_ACTING_ENDS) and (following not in "/\\&" or final):
+        if slashes is None and not context.endswith(triggers.ACTING_ENDS) and (following not in "/\\&" or final):
             return self._pass(after)
         if not self._is_whole(at, final):
             return self._wait(start, at)
@@ -252,7 +320,7 @@ class Machine:
         text = self._text
         if context.endswith(triggers.GLUED_SCHEMES):
             return text[after] not in NOT_A_HOST and text[after] != "*"
-        if not context.endswith(_ACTING_ENDS):
+        if not context.endswith(triggers.ACTING_ENDS):
             return False
         word = context[len(context.rstrip(triggers.SCHEME_CHARACTERS)) :]
         shaped = f"{word}:{text[after : after + triggers.LOOK]}"
@@ -418,18 +486,29 @@ class Machine:
             return self._replace(at + 1, at + 1, " ")
         return self._replace(at, link.end(), LINK_REMOVED, Address("<", takes_closer=True))
 
+    def _is_idle(self, at: int) -> bool:
+        """Whether the attribute before the `=` is known not to act; takes note of a quote behind it."""
+        text = self._text
+        quote = markup.QUOTE_AFTER.match(text, at)
+        opened = quote is not None and quote.group(1)
+        if opened == "":
+            return False
+        before = text[max(0, at - MEMORY // 2) : at].rstrip().rstrip("\\")
+        edge = markup.UP_TO_NAME.match(before)
+        name = before if edge is None else before[edge.end() :]
+        if not name or markup.is_sink(name):
+            return False
+        self._sticky = self._sticky or bool(opened)
+        return True
+
     def _equals(self, at: int, final: bool) -> bool | None:
         """An `=` while a tag stands open: an attribute that could act loses its value."""
+        if self._is_idle(at):
+            return self._pass(at + 1)
         text = self._text
         quote = markup.QUOTE_AFTER.match(text, at)
         if quote is not None and quote.group(1) == "" and not final:
             return self._wait(at, at)
-        before = text[max(0, at - MEMORY // 2) : at].rstrip().rstrip("\\")
-        edge = markup.UP_TO_NAME.match(before)
-        name = before if edge is None else before[edge.end() :]
-        if name and not markup.is_sink(name):
-            self._sticky = self._sticky or bool(quote and quote.group(1))
-            return self._pass(at + 1)
         value = markup.VALUE_AFTER.match(text, at)
         if value is None and not final and len(text) - at < triggers.LOOK:
             return self._wait(at, at)
@@ -442,33 +521,6 @@ class Machine:
 
 
 _NEVER_SLASHES: Final = frozenset("\"'`([{<$*.,-_;=|~!?")
-_ACTING_ENDS: Final = (
-    *triggers.GLUED_SCHEMES,
-    *(
-        "data",
-        "tel",
-        "sms",
-        "callto",
-        "facetime",
-        "skype",
-        "file",
-        "magnet",
-        "view-source",
-        "search-ms",
-        "intent",
-        "blob",
-    ),
-    *(
-        "ms-settings",
-        "ms-word",
-        "ms-excel",
-        "ms-powerpoint",
-        "ms-visio",
-        "ms-access",
-        "ms-project",
-        "ms-publisher",
-    ),
-)
 
 
 def _is_letter(character: str) -> bool:

@@ -32,6 +32,17 @@ COLON: Final = r"(?:[:：﹕]|&colon;|&\#0{0,6}58;?|&\#[xX]0{0,6}3[aA];?)"
 DOT: Final = r"(?:\\?[.。．｡]|&period;|&\#0{0,6}46;?|&\#[xX]0{0,6}2[eE];?)"
 SLASH: Final = rf"(?:{FORWARD}|{BACKWARD})"
 
+# Schemes that act without two slashes: those that are links after any letter, and those of which only a
+# shape is.
+GLUED_SCHEMES: Final = ("mailto", "xmpp", "javascript", "vbscript", "livescript")
+ACTING_ENDS: Final = (
+    *GLUED_SCHEMES,
+    *("data", "tel", "sms", "callto", "facetime", "skype", "file", "magnet", "view-source", "search-ms", "intent"),
+    *("blob", "ms-settings", "ms-word", "ms-excel", "ms-powerpoint", "ms-visio", "ms-access", "ms-project"),
+    "ms-publisher",
+)
+WEB_SCHEMES: Final = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "smb", "sftp", "ssh", "git")
+
 # LaTeX commands that load or link (KaTeX with trust, MathJax). The first kind is never needed without its
 # argument.
 LOADING_COMMANDS: Final = "href|includegraphics|includesvg|htmlStyle|htmlData|htmlClass|htmlId|mmlToken"
@@ -39,20 +50,71 @@ NAMING_COMMANDS: Final = "url|nolinkurl|style|class|cssId"
 
 _FIRST: Final = r"[:：﹕&/／⁄∕\\<\].。．｡{more}]"
 _REST: Final = rf"""(?:
-    (?<=[:：﹕])(?={UNSEEN}{{0,3}}\\?{SLASH})
-  | (?<=[opatlsebdrOPATLSEBDR]:)(?=[^\s:])
-  | (?<=\])(?=:|[ \t]{{0,3}}\r?\n?[ \t]{{0,3}}(?:\(|\Z))
-  | (?<=<)(?=[A-Za-z/!?]|[!-;=?-~]{{1,64}}@)
+    COLON
+  | (?<=\])BRACKET
+  | (?<=<)(?=[A-Za-z/!?]|[!-;=?-~]{{1,64}}@)ANGLE
   | (?<=[/／⁄∕])(?<![A-Za-z0-9:：﹕].)(?={UNSEEN}{{0,3}}\\?{FORWARD})
   | (?<=\\)(?=/\\?{FORWARD}|(?:{LOADING_COMMANDS})(?![A-Za-z])|(?:{NAMING_COMMANDS})\s{{0,4}}[\{{\[])
   | (?<=[wW][wW][wW]\\)(?=\.)
   | (?<=[wW][wW][wW][.。．｡])(?=\S)
   | (?<=&)(?=\#|colon;|sol;|period;)
 )"""
+_COLON: Final = rf"(?<=[:：﹕])(?={UNSEEN}{{0,3}}\\?{SLASH}) | (?<=[opatlsebdrOPATLSEBDR]:)(?=[^\s:])"
+_BRACKET: Final = r"(?=:|[ \t]{0,3}\r?\n?[ \t]{0,3}(?:\(|\Z))"
 
-TRIGGER: Final = re.compile(_FIRST.format(more="") + _REST, re.VERBOSE)
+
+def _compiled(*, colon: str = _COLON, bracket: str = _BRACKET, angle: str = "", more: str = "") -> re.Pattern[str]:
+    rest = _REST.replace("COLON", colon, 1).replace("BRACKET", bracket, 1).replace("ANGLE", angle, 1)
+    if more:
+        rest = rest.replace("(?:", "(?: (?<=>) () | (?<==) |", 1)
+    return re.compile(_FIRST.format(more=more) + rest, re.VERBOSE)
+
+
+TRIGGER: Final = _compiled()
 # While a tag stands open in the output, an attribute's `=` and the `>` that closes it matter too.
-TRIGGER_IN_TAG: Final = re.compile(_FIRST.format(more="=>") + _REST.replace("(?:", "(?: (?<=[=>]) |", 1), re.VERBOSE)
+TRIGGER_IN_TAG: Final = _compiled(more="=>")
+
+# The same for where triggers stand thick: a longer pattern, which passes what leads nowhere and gives some
+# answers by the last group that took part. It must be sure: what it answers, the machine would decide alike.
+THICK: Final = 16
+TAG_CLOSED: Final = 1  # `>` while a tag stands open
+KEPT_DESTINATION: Final = 2  # `](#here)`: kept
+BEFORE_PLAIN_DESTINATION: Final = 3  # `](` before plain words: a blank goes between
+BEFORE_PLAIN_DEFINITION: Final = 4  # `]:` before a plain word, which is the group
+BEFORE_MARKUP: Final = 5  # `<!`, `<script>`: a blank goes between
+BARE_TAG: Final = 7  # `<b>`: kept; the group before is the name
+UNFINISHED_TAG: Final = 9  # `<b x=<`: a tag stands open; the group before is the name
+_BARE: Final = r"\([ \t\n\r\f\v]{0,3}(?:[A-Za-z0-9_,+*\ -]{0,64}|\#[A-Za-z0-9_-]{1,64})\)"
+# ASCII that makes no address, without a full stop, which makes one of a slash.
+_WORD: Final = r"[!\#$(-\-/-;>-\[\]^_a-~]"
+# The longest destination of plain words and one character more; a word that is no address and not encoded.
+_THICK_BRACKET: Final = rf"""(?:
+    {_BARE} ()
+  | (?=\([!-$'(*-.0-9;>-\[\]^_a-~]{{66}}) ()
+  | (?=:[ \t]{{0,3}}+\n?[ \t]{{0,3}}+(?!>|[A-Za-z][A-Za-z0-9+.-]{{0,80}}:[^\s:])
+      ({_WORD}{{80}}|{_WORD}{{1,79}}+(?=\s)))
+  | {_BRACKET}
+)"""
+_THICK_ANGLE: Final = r"""(?:
+    (?=[!?]) ()
+  | /?([A-Za-z][A-Za-z0-9-]{0,56})> ()
+  | (?=/?([A-Za-z][A-Za-z0-9-]{0,56}+)[\t\n\r !-9;?A-~]{0,56}+(?:=["']?[A-Za-z0-9_]{0,32})?<) ()
+  |
+)"""
+_ACTING_END: Final = rf"(?ai:{'|'.join(sorted({scheme[-2:] for scheme in ACTING_ENDS}))})"
+_SCHEME_END: Final = rf"(?ai:{'|'.join(sorted({scheme[-2:] for scheme in (*ACTING_ENDS, *WEB_SCHEMES)}))})"
+_THICK_COLON: Final = rf"""
+    (?<=[:：﹕])(?={UNSEEN}{{0,3}}\\?{SLASH})
+      (?!(?<!{_SCHEME_END}[:：﹕])(?<!\\[:：﹕])/(?:[ -%'-.0-\[\]-~]|/[ !"\#$'()*+,.:;<=>?\]^`{{|}}~]))
+  | (?<={_ACTING_END}:)(?=[^\s:])
+"""
+THICK_TRIGGER: Final = _compiled(
+    # The group without a use keeps the numbers of the others.
+    colon=f"(?!) () | {_THICK_COLON}",
+    bracket=_THICK_BRACKET,
+    angle=_THICK_ANGLE,
+)
+THICK_TRIGGER_IN_TAG: Final = _compiled(colon=_THICK_COLON, bracket=_THICK_BRACKET, angle=_THICK_ANGLE, more="=>")
 
 # What may still become part of a trigger at the end of a chunk: no blank, nothing a trigger ends at (CJK
 # text, say).
@@ -79,16 +141,12 @@ ADDRESS_HOST: Final = re.compile(
 )
 WORD: Final = re.compile(r"\S*")
 
-# Schemes that act without two slashes: those that are links after any letter, and those of which only a
-# shape is.
-GLUED_SCHEMES: Final = ("mailto", "xmpp", "javascript", "vbscript", "livescript")
 SHAPED_SCHEMES: Final = re.compile(
     r"(?:data:(?:[a-z]+/[a-z0-9.+-]+)?[;,]|(?:tel|sms|callto|facetime|skype):[+\d]|file:[/\\]|magnet:\?"
     r"|(?:view-source|search-ms|ms-settings):\S|ms-[a-z]+:[a-z]+\||intent:\S+\#Intent|blob:https?)",
     re.IGNORECASE,
 )
 LONGEST_SHAPED_SCHEME: Final = 12
-WEB_SCHEMES: Final = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "smb", "sftp", "ssh", "git")
 
 # `<scheme:rest>` and `<somebody@host>` are links in every Markdown.
 ANGLE_LINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}):(?=[^\s<>:])")
@@ -101,7 +159,7 @@ ACTING_SCHEMES: Final = names("""
 """)
 
 # What may stand in `](...)` untouched: a few plain words, or a place on the same page.
-BARE_DESTINATION: Final = re.compile(r"\(\s{0,3}(?:[A-Za-z0-9_,+* -]{0,64}|\#[A-Za-z0-9_-]{1,64})\)", re.ASCII)
+BARE_DESTINATION: Final = re.compile(_BARE)
 MAX_DESTINATION: Final = 64
 AFTER_BRACKET: Final = re.compile(r"\]([ \t]{0,3}\r?\n?[ \t]{0,3})(\(|:|\Z)?")
 DEFINITION: Final = re.compile(r"\]:([\s>]*)(\S*)")

@@ -598,11 +598,16 @@ def check(text: str, markers: Sequence[int]) -> None:
 
     The word cannot overlap itself, so anything else that reads as it lies wholly between two of ours.
     """
-    if not all(text.startswith(WORD, offset) for offset in markers):
-        raise FenceError("A marker does not stand where it was written. This is a defect of the fence; report it.")
-    edges = [0, *[edge for offset in markers for edge in (offset, offset + len(WORD))], len(text)]
+    between: list[str] = []
+    done = 0
+    for offset in markers:
+        if not text.startswith(WORD, offset):
+            raise FenceError("A marker does not stand where it was written. This is a defect of the fence; report it.")
+        between.append(text[done:offset])
+        done = offset + len(WORD)
+    between.append(text[done:])
     # Put together with a letter that ends every word and completes no code: one look instead of one for each.
-    rest = " a ".join([text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2)])
+    rest = " a ".join(between)
     if dangerous_offsets(rest, tokens=False):
         raise FenceError("A second marker stands in a finished text. This is a defect of the fence; report it.")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import final
+from itertools import count
+from typing import Final, TypeAlias, final
 
-__all__ = ["TRACE", "Trace", "is_json", "request_id", "trace_of", "values"]
+__all__ = ["TRACE", "Fields", "Trace", "fields_of", "is_json", "request_id", "trace_of"]
 
 # A narrow form, since it goes into logs and comes back in a header.
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
@@ -17,7 +18,11 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 TRACEPARENT = re.compile(rb"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})\Z")
 JSON = re.compile(rb"application/json[ \t]*(;[ \t]*charset=\"?utf-8\"?[ \t]*)?\Z", re.IGNORECASE)
 
-Headers = Iterable[tuple[bytes, bytes]]
+Fields: TypeAlias = "Mapping[bytes, list[bytes]]"
+
+# Ids of our own: a random part for the process, and a number. Unique is all that they must be.
+PROCESS: Final = secrets.token_hex(8)
+NUMBERS: Final = count()
 
 
 @final
@@ -36,22 +41,25 @@ class Trace:
 TRACE: ContextVar[Trace | None] = ContextVar("hedgerow_trace", default=None)
 
 
-def values(headers: Headers, name: bytes) -> list[bytes]:
-    """Return every value of a header."""
-    return [value for key, value in headers if key == name]
+def fields_of(headers: Iterable[tuple[bytes, bytes]]) -> Fields:
+    """Return every value of each header. Several values of one that must stand once are no value."""
+    fields: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        fields.setdefault(name, []).append(value)
+    return fields
 
 
-def request_id(headers: Headers) -> str:
+def request_id(fields: Fields) -> str:
     """Return the request's id where it is one and of the form that is accepted, else a new one."""
-    given = values(headers, b"x-request-id")
+    given = fields.get(b"x-request-id", ())
     if len(given) == 1 and REQUEST_ID.match(given[0]):
         return given[0].decode("ascii")
-    return secrets.token_hex(16)
+    return f"{PROCESS}{next(NUMBERS):016x}"
 
 
-def trace_of(headers: Headers) -> Trace | None:
+def trace_of(fields: Fields) -> Trace | None:
     """Return the trace of a request, or None when it names none in the exact form."""
-    given = values(headers, b"traceparent")
+    given = fields.get(b"traceparent", ())
     found = TRACEPARENT.match(given[0]) if len(given) == 1 else None
     if found is None:
         return None
@@ -59,8 +67,8 @@ def trace_of(headers: Headers) -> Trace | None:
     return Trace(trace_id=trace_id, parent_id=parent_id, flags=int(flags, 16))
 
 
-def is_json(headers: Headers) -> bool:
+def is_json(fields: Fields) -> bool:
     """Say whether the body is said to be JSON in UTF-8, and not packed."""
-    types = values(headers, b"content-type")
-    packed = [value for value in values(headers, b"content-encoding") if value.lower() != b"identity"]
+    types = fields.get(b"content-type", ())
+    packed = [value for value in fields.get(b"content-encoding", ()) if value.lower() != b"identity"]
     return len(types) == 1 and JSON.match(types[0].strip()) is not None and not packed

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, final
 
 from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_json
 
 __all__ = ["PROBLEMS", "ProblemKind", "json_bytes", "problem_body"]
 
@@ -102,4 +103,8 @@ def problem_body(name: str, request_id: str, outcome: Mapping[str, JsonValue] | 
 
 def json_bytes(body: JsonValue) -> bytes:
     """Write JSON in ASCII: a lone surrogate survives as its escape, and no decoder has to guess."""
-    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
+    try:
+        return to_json(body, ensure_ascii=True)
+    except PydanticSerializationError:
+        # It knows no lone surrogates. It takes a fifth of the time, so it comes first.
+        return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")

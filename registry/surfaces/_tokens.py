@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast, final
 
@@ -91,7 +91,7 @@ class Tokens:
                 found = token
         return found
 
-    def of_header(self, values: list[bytes]) -> Token | None:
+    def of_header(self, values: Sequence[bytes]) -> Token | None:
         """Return the token of the `Authorization` headers of a request: there must be one, of the scheme Bearer."""
         if len(values) != 1:
             return None

@@ -26,7 +26,7 @@ from registry._envelope import media_of, outcome_body
 from registry._foreign import shown
 from registry._outcome import Answered, Failed, Malformed, Outcome, Refused, Shed, TimedOut
 from registry.errors import DeclarationError
-from registry.surfaces._headers import TRACE, Trace, is_json, request_id, trace_of, values
+from registry.surfaces._headers import TRACE, Fields, Trace, fields_of, is_json, request_id, trace_of
 from registry.surfaces._openapi import document, instance_document
 from registry.surfaces._problems import PROBLEMS, json_bytes, problem_body
 from registry.surfaces._tokens import Token, Tokens, digest_of, new_token
@@ -52,6 +52,7 @@ CLOSE = (b"connection", b"close")
 SAFE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 # Most calls are done before it is worth watching whether their client has left.
 WATCH_AFTER_S = 0.05
+LOOK_EVERY_S = 1.0
 # For how much longer, and for how many times the bound, the rest of a body is read and dropped, so that its client sees why.
 LINGER_S = 1.0
 LINGER_BODIES = 4
@@ -62,6 +63,7 @@ LINGER_BODIES = 4
 class Exchange:
     """One request, as its log line needs it."""
 
+    fields: Fields
     request_id: str
     trace: Trace | None
     started: float
@@ -111,8 +113,10 @@ class HttpSurface:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = scope["headers"]
-        exchange = Exchange(request_id=request_id(headers), trace=trace_of(headers), started=time.monotonic())
+        fields = fields_of(scope["headers"])
+        exchange = Exchange(
+            fields=fields, request_id=request_id(fields), trace=trace_of(fields), started=time.monotonic()
+        )
         scope["hedgerow"] = exchange
         trace = TRACE.set(exchange.trace)
         its_id = (b"x-request-id", exchange.request_id.encode("ascii"))
@@ -137,10 +141,11 @@ class HttpSurface:
 
     def opened(self, scope: Scope) -> tuple[Caller, Deployment] | str:
         """Return who asks and the deployment that is asked, or the name of the problem."""
-        token = self.tokens.of_header(values(scope["headers"], b"authorization"))
+        exchange = exchange_of(scope)
+        token = self.tokens.of_header(exchange.fields.get(b"authorization", ()))
         if token is None:
             return "unauthorized"
-        exchange_of(scope).caller = token.id
+        exchange.caller = token.id
         name = scope["path_params"]["instance"]
         caller = self.callers.get((token.id, name))
         return "not-found" if caller is None else (caller, self.instances[name])
@@ -214,22 +219,26 @@ class Call:
             await send_problem(send, opened, exchange)
             return
         caller, deployment = opened
-        if not is_json(scope["headers"]):
+        if not is_json(exchange.fields):
             await send_problem(send, "not-json-type", exchange)
             return
 
-        body = await body_of(self.surface, scope, receive)
-        if isinstance(body, str):
-            await send_problem(send, body, exchange, lingering=receive, bound=self.surface.max_body_bytes)
-            return
+        watch = Watch(receive)
         try:
-            arguments = from_json(body, allow_inf_nan=False)
-        except ValueError:
-            await send_problem(send, "not-json", exchange)
-            return
-        del body
-
-        outcome = await called(deployment, caller, scope["path_params"]["tool"], arguments, receive)
+            body = await watch.body(exchange.fields, self.surface.max_body_bytes, self.surface.body_timeout_s)
+            if isinstance(body, str):
+                watch.stop()
+                await send_problem(send, body, exchange, lingering=receive, bound=self.surface.max_body_bytes)
+                return
+            try:
+                arguments = from_json(body, allow_inf_nan=False)
+            except ValueError:
+                await send_problem(send, "not-json", exchange)
+                return
+            del body
+            outcome = await watch.outcome(deployment, scope["path_params"]["tool"], arguments, caller)
+        finally:
+            watch.stop()
         if outcome is not None:
             exchange.outcome = outcome.code
             await send_outcome(send, outcome, exchange, deployment)
@@ -311,19 +320,76 @@ class Ready:
         await respond(send, 200, b'{"status":"ok"}', JSON_TYPE)
 
 
-# -- the body of a request -----------------------------------------------------------------------------------------
+# -- a request on its way ------------------------------------------------------------------------------------------
 
 
-async def body_of(surface: HttpSurface, scope: Scope, receive: Receive) -> bytes | str:
-    """Read a body, or return the name of the problem; nothing is read that says that it is too large."""
-    for length in values(scope["headers"], b"content-length"):
-        if int(length) > surface.max_body_bytes:
-            return "too-large"
-    try:
-        async with asyncio.timeout(surface.body_timeout_s):
-            return await whole(receive, surface.max_body_bytes)
-    except TimeoutError:
-        return "too-slow"
+@final
+class Watch:
+    """One timer over a request: its body comes in time, and after that its client stays.
+
+    Starlette does not cancel the handler of a client that has gone, and a `read` would run on for nobody. Whatever is awaited
+    here is cancelled by the timer, through the task, and the cancellation is taken back where it was meant.
+    """
+
+    __slots__ = ("_ends", "_loop", "_receive", "_task", "_timer", "_watching", "is_over")
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._loop = self._task.get_loop()
+        self._ends: float | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._timer = self._loop.call_later(WATCH_AFTER_S, self._look)
+        self.is_over = False
+
+    async def body(self, fields: Fields, bound: int, within_s: float) -> bytes | str:
+        """Read the body, or return the name of the problem; nothing is read that says that it is too large."""
+        for length in fields.get(b"content-length", ()):
+            if int(length) > bound:
+                return "too-large"
+        self._ends = self._loop.time() + within_s
+        try:
+            return await whole(self._receive, bound)
+        except asyncio.CancelledError:
+            if self._is_mine():
+                return "too-slow"
+            raise
+        finally:
+            self._ends = None
+
+    async def outcome(self, deployment: Deployment, tool: str, arguments: Any, caller: Caller) -> Outcome | None:
+        """Call a tool; None when the client has left before it answered, which cancels the call as it would in process."""
+        try:
+            return await run_registry_tool(deployment, tool, arguments, caller=caller)
+        except asyncio.CancelledError:
+            if self._is_mine():
+                return None
+            raise
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def _is_mine(self) -> bool:
+        return self.is_over and self._task.uncancel() == 0
+
+    def _look(self) -> None:
+        if self._ends is None:
+            self._watching = self._loop.create_task(self._until_left())
+        elif self._loop.time() >= self._ends:
+            self._cancel()
+        else:
+            self._timer = self._loop.call_at(min(self._ends, self._loop.time() + LOOK_EVERY_S), self._look)
+
+    async def _until_left(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._cancel()
+
+    def _cancel(self) -> None:
+        self.is_over = True
+        self._task.cancel()
 
 
 async def whole(receive: Receive, bound: int) -> bytes | str:
@@ -353,51 +419,6 @@ async def linger(receive: Receive, bound: int) -> None:
                 if message["type"] == "http.disconnect" or not message.get("more_body", False):
                     return
                 left -= len(message.get("body", b""))
-
-
-# -- the call ------------------------------------------------------------------------------------------------------
-
-
-async def called(deployment: Deployment, caller: Caller, name: str, arguments: Any, receive: Receive) -> Outcome | None:
-    """Call a tool; None when the client has left before it answered, which cancels the call as it would in process."""
-    task = cast("asyncio.Task[Any]", asyncio.current_task())
-    watch = Watch(task, receive)
-    timer = task.get_loop().call_later(WATCH_AFTER_S, watch.start)
-    try:
-        return await run_registry_tool(deployment, name, arguments, caller=caller)
-    except asyncio.CancelledError:
-        if watch.has_left and task.uncancel() == 0:
-            return None
-        raise
-    finally:
-        timer.cancel()
-        watch.stop()
-
-
-@final
-class Watch:
-    """Cancels a task when the client of its request has gone. Starlette does not, and a `read` would run on for nobody."""
-
-    __slots__ = ("_receive", "_task", "_watching", "has_left")
-
-    def __init__(self, task: asyncio.Task[Any], receive: Receive) -> None:
-        self._task = task
-        self._receive = receive
-        self._watching: asyncio.Task[None] | None = None
-        self.has_left = False
-
-    def start(self) -> None:
-        self._watching = self._task.get_loop().create_task(self._wait())
-
-    def stop(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-
-    async def _wait(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self.has_left = True
-        self._task.cancel()
 
 
 # -- the answer ----------------------------------------------------------------------------------------------------

@@ -58,7 +58,18 @@ def texts() -> dict[str, str]:
         "entities": filled("&#122;"),
         "backslashes": filled("\\n"),
         "symbols U+1D300": filled("".join(map(chr, range(0x1D300, 0x1D357)))),
+        "far forms": filled("%71" + "." * 500),
+        "far forms, the word's letters": filled("%71" + "zu pq" * 200),
+        "far forms, blanks": filled("%71" + " " * 1_000),
+        "a form in each line": filled("%71 a" + "." * 300 + "\n"),
+        "percent signs": filled("%"),
+        "bare backslashes": filled("\\"),
+        "bare ampersands": filled("&#"),
+        "entity chains": filled("&amp;"),
+        "the rarest letter": filled(WORD[3]),
         "words in thrice percent": filled(f"%25257a{WORD[1:]}"),
+        "words in thrice percent, wide tokens": filled(f"%25257a{WORD[1:]}＜|a|>"),
+        "tokens in thrice percent, wide": filled("%25253c|a|>＜|a|>"),
         "all of it": filled(f"&#122;{WORD[1:]}\0<|a|>⧼&amp;#122;{WORD[1:]}"),
         "all of it, CRLF": filled(f"{hostile}%257a{WORD[1:]}\r\n"),
     }
@@ -74,7 +85,7 @@ def best(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    print(f"{'text':26}{'fence MB/s':>12}{'/ hmac':>10}{'/ html.escape':>15}{'growth':>9}")
+    print(f"{'text':38}{'fence MB/s':>12}{'/ hmac':>10}{'/ html.escape':>15}{'growth':>9}")
     for name, text in texts().items():
         data = text.encode("utf-8", "surrogatepass")
         block = fence_untrusted(text, origin="web", key=KEY)
@@ -82,7 +93,7 @@ def main() -> None:
         mac = best(lambda data=data: hmac.digest(b"key", data, hashlib.sha256))  # type: ignore[misc]  # bound now
         escape = best(lambda text=text: html.escape(text))  # type: ignore[misc]  # bound now
         growth = size(block) / len(data)
-        print(f"{name:26}{len(data) / fence / 1e6:12.1f}{fence / mac:10.1f}{fence / escape:15.1f}{growth:9.2f}")
+        print(f"{name:38}{len(data) / fence / 1e6:12.1f}{fence / mac:10.1f}{fence / escape:15.1f}{growth:9.2f}")
 
 
 if __name__ == "__main__":

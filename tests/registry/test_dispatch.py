@@ -241,6 +241,21 @@ def test_the_fence_and_the_data_count_towards_the_size() -> None:
     assert run_bounded(lambda request: reply("a", data={"a": "a" * 100}), False) == "result_too_large"
 
 
+def test_a_refusal_or_a_failure_is_bounded_too() -> None:
+    def refused(request: Nothing) -> Any:
+        return refuse("no", HOSTILE * 100)
+
+    def failed(request: Nothing) -> str:
+        raise ToolFailed("The server said no.", detail=Foreign(HOSTILE * 100, "server"))
+
+    outcomes = [
+        asyncio.run(run_registry_tool(deploy(tool(handler, "web"), max_result_chars=1000), "tool", {}))
+        for handler in (refused, failed)
+    ]
+    assert [outcome.code for outcome in outcomes] == ["result_too_large", "failed"]
+    assert all(len(outcome.text) < 200 and "IGNORE" not in outcome.text for outcome in outcomes)
+
+
 def test_media_has_a_bound_of_its_own() -> None:
     deployment = deploy(tool(lambda request: reply(Media(b"a" * 11, "image/png"))), max_media_bytes=10)
 

@@ -7,9 +7,10 @@ from types import FrameType
 
 import pytest
 
+from registry import _egress_triggers as triggers
 from registry import egress as module
 from registry.egress import LINK_REMOVED, MARKUP_REMOVED, MAX_HELD, EgressFilter, scrub_snapshot, strip_egress
-from tests.support.egress import cut, prefixes, rows, stream
+from tests.support.egress import FRAGMENTS, cut, prefixes, rows, stream
 
 PAYLOADS = rows("payloads")
 BENIGN = rows("benign")
@@ -151,6 +152,41 @@ def test_the_placeholders_are_inert_wherever_they_stand() -> None:
             text = strip_egress(around.format(placeholder))
             assert placeholder in text
             assert strip_egress(text) == text
+
+
+def test_the_answers_of_the_long_pattern_are_the_answers_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where triggers stand thick a pattern answers; without it every trigger is settled one by one."""
+    chance = random.Random(11)
+    pieces = [
+        *FRAGMENTS,
+        *[
+            "]:",
+            "](",
+            "]:/",
+            ":/",
+            "://",
+            "<b>",
+            "<b",
+            "<a",
+            "x=",
+            "<svg>",
+            "</svg>",
+            "<!--",
+            "x[1]:",
+            "](a)",
+            "](#a)",
+            "[",
+            "=",
+            "=>",
+            "<linK<",
+            "data：/",
+        ],
+    ]
+    texts = ["".join(chance.choices(chance.choices(pieces, k=3), k=60)) for _ in range(500)]
+    texts += ["".join(chance.choices(pieces, k=30)) for _ in range(500)]
+    quick = [strip_egress(text) for text in texts]
+    monkeypatch.setattr(triggers, "THICK", -1_000_000)
+    assert [strip_egress(text) for text in texts] == quick
 
 
 def count_calls(work: Callable[[], object]) -> int:

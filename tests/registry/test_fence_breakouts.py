@@ -7,6 +7,7 @@ import html
 import re
 import unicodedata
 import urllib.parse
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -43,6 +44,7 @@ DRAWN_LIKE = {
 }
 
 
+@cache  # the same few characters are read millions of times
 def letter_of(character: str) -> str:
     """A letter or digit as this reader sees it, or nothing."""
     if character in DRAWN_LIKE:

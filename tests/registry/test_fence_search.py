@@ -123,6 +123,7 @@ def test_a_window_reaches_over_all_that_a_reader_passes_over(between: str, split
         ("<invoke%20name=", [0]),
         ("<invok%65 name=", [0]),
         ("<invoke nam%65=", [0]),
+        ("<|a.t%65st|>", [0]),
     ],
 )
 def test_a_token_or_a_form_inside_another_is_found(text: str, offsets: list[int]) -> None:

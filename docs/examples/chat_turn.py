@@ -28,16 +28,18 @@ READ_PAGE = ToolDef(
 )
 
 
-def ask_the_model(system: str, tools: list[dict[str, object]], messages: list[dict[str, object]]) -> dict[str, object]:
-    """Stands for the request to a provider; the answer is what Anthropic's would be, as plain dicts."""
+def ask_the_model(
+    system: str, tools: list[dict[str, object]], messages: list[dict[str, object]]
+) -> list[dict[str, object]]:
+    """Stands for the request to a provider; what comes back is the `content` of Anthropic's answer, as plain dicts."""
     assert system
     assert tools[0]["name"] == "read_page"
-    asks = [
+    assert messages
+    return [
         {"type": "text", "text": "I look at both."},
         {"type": "tool_use", "id": "call_1", "name": "read_page", "input": {"address": "a.example"}},
         {"type": "tool_use", "id": "call_2", "name": "read_page", "input": {"adress": "b.example"}},
     ]
-    return {"role": "assistant", "content": asks}
 
 
 async def main() -> None:
@@ -45,10 +47,8 @@ async def main() -> None:
     deployment = Deployment.single_user([READ_PAGE])
     messages: list[dict[str, object]] = [{"role": "user", "content": "What do the two pages say?"}]
     turn = ask_the_model(fence_notice(), chat_tools(deployment, "anthropic"), messages)
-    content = turn["content"]
-    assert isinstance(content, list)
-    answers = await run_tool_calls(deployment, "anthropic", content)
-    messages += [turn, *answers]
+    answers = await run_tool_calls(deployment, "anthropic", turn)
+    messages += [{"role": "assistant", "content": turn}, *answers]
     print(json.dumps(answers, indent=2))
 
 

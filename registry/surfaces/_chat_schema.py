@@ -126,7 +126,7 @@ def without_filler(arguments: Any, schema: Schema) -> Any:
     def resolve(reference: str) -> object:
         return defined.get(reference.removeprefix("#/$defs/"), {})
 
-    def walk(value: Any, part: object, depth: int) -> Any:  # pyright: ignore[reportUnknownParameterType]
+    def walk(value: Any, part: object, depth: int) -> Any:
         if depth > MOST_DEPTH or not isinstance(part, dict):
             return value
         found = cast("Schema", part)
@@ -138,8 +138,10 @@ def without_filler(arguments: Any, schema: Schema) -> Any:
         if isinstance(value, list):
             return [walk(item, found.get("items"), depth + 1) for item in cast("list[object]", value)]
         properties = found.get("properties")
-        if not isinstance(value, dict) or not isinstance(properties, dict):
+        if not isinstance(value, dict):
             return value
+        if not isinstance(properties, dict):
+            return cast("object", value)
         fields = cast("Schema", properties)
         required = found.get("required", ())
         return {

@@ -120,7 +120,7 @@ async def soak(port: int, calls: int, *, clients: int = 16, seed: int = 1) -> Co
         for kind in waiting:
             if connection is None or connection[1].is_closing():
                 connection = await asyncio.open_connection("127.0.0.1", port)
-            got = await kind(connection)  # type: ignore[arg-type]  # narrowed above
+            got = await kind(connection)
             tally[(str(getattr(kind, "__name__", "")), got)] += 1
         if connection is not None:
             connection[1].close()

@@ -3,13 +3,14 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 BASE = sys.argv[1]
 
 
-def call(instance: str, tool: str, arguments: dict[str, object]) -> tuple[int, dict[str, object]]:
+def call(instance: str, tool: str, arguments: Mapping[str, object]) -> tuple[int, dict[str, object]]:
     """The status and the body; a problem is a body too."""
     request = Request(
         f"{BASE}/v1/instances/{instance}/tools/{tool}",

@@ -35,13 +35,14 @@ NOT_A_HOST: Final = frozenset("\"'`<>()]}|,;.!?。，、；：！？）」』】
 class Machine:
     """Breaks triggers in a stream of text."""
 
-    __slots__ = ("_at", "_ends", "_open", "_out", "_sticky", "_swallower", "_text", "_written")
+    __slots__ = ("_at", "_ends", "_final", "_open", "_out", "_sticky", "_swallower", "_text", "_written")
 
     def __init__(self) -> None:
         self._text = ""  # the last MEMORY characters written, then what is not written yet
         self._written = 0  # where the second part begins
-        self._at = 0  # where the search for the next trigger goes on
+        self._at: int = 0  # where the search for the next trigger goes on
         self._ends: tuple[int, int] | None = None
+        self._final = False
         self._out: list[str] = []
         self._swallower: Swallower | None = None
         # A tag stands open in the output. `sticky`: an attribute's quote was opened in it, so that readers
@@ -76,6 +77,7 @@ class Machine:
         return taken
 
     def _run(self, *, final: bool) -> None:
+        self._final = final
         while self._drop(final=final) and self._search(final=final):
             pass
         surplus = self._written - MEMORY
@@ -222,12 +224,16 @@ class Machine:
     def _replace(self, start: int, stop: int, note: str, swallower: Swallower | None = None) -> bool:
         """Writes all before `start` and the note, and drops what stands between `start` and `stop`."""
         self._write(start)
+        text = self._text
+        if swallower is not None:
+            stop, done, more = swallower.eat(text, stop, final=self._final)
+            note += more
+            self._swallower = None if done else swallower
         self._out.append(note)
-        before = self._text[max(0, self._written - MEMORY) : self._written] + note
-        self._text = before + self._text[stop:]
+        before = text[max(0, self._written - MEMORY) : self._written] + note
+        self._text = before + text[stop:]
         self._written = len(before)
         self._at = max(0, self._written - 1)
-        self._swallower = swallower
         return True
 
     def _is_whole(self, at: int, final: bool) -> bool:
@@ -310,9 +316,9 @@ class Machine:
             return True
         if first == "[":
             return text[at + 1 : at + 2].isalnum() or text[at + 1 : at + 2] == ":"
-        if not known or first in NOT_A_HOST:
+        if not known or (first in NOT_A_HOST and first != "("):
             return False
-        host = triggers.HOST.match(text, at, at + triggers.LOOK)
+        host = triggers.HOST.match(text, at + (first == "("), at + triggers.LOOK)
         return host is not None and triggers.ADDRESS_HOST.match(host.group()) is not None
 
     def _acts(self, context: str, after: int) -> bool:
@@ -427,6 +433,7 @@ class Machine:
         argument = triggers.COMMAND_ARGUMENT.match(text, command.end())
         assert argument is not None  # every part of it is optional
         unfinished = argument.end() == len(text) and argument.group(2) is None
+        unfinished = unfinished or triggers.OPTION_BEGUN.match(text, argument.end()) is not None
         if unfinished and not final and len(text) - at < triggers.MAX_COMMAND:
             return self._wait(at, at)
         ended = argument.group(2) or (argument.group(1) is not None and argument.end() == len(text))
@@ -443,6 +450,8 @@ class Machine:
         following = text[at + 1 : at + 3]
         if following[:1] == "/" and len(following) < 2 and not final:
             return self._wait(at, at)
+        if following[0] == "!" and (declared := self._declaration(at, final)) is not None:
+            return declared[0]
         if following[0] in "!?" or (
             following[0] == "/" and following[1:] not in ("", "⟨") and not _is_letter(following[1])
         ):
@@ -464,6 +473,19 @@ class Machine:
             return self._replace(at + 1, at + 1, " ")
         self._open = True
         return self._pass(at + 1)
+
+    def _declaration(self, at: int, final: bool) -> tuple[bool | None] | None:
+        """Settles a comment of plain words or a plain doctype; None when it is neither."""
+        text = self._text
+        plain = triggers.PLAIN_DECLARATION.match(text, at)
+        if plain is not None:
+            self._open = self._sticky
+            self._write(plain.end())  # at once, so that what a reader has never ends inside it
+            return (self._pass(plain.end()),)
+        rest = text[at : at + triggers.LOOK].lower()
+        if not final and (triggers.DOCTYPE.startswith(rest) or triggers.COMMENT_BEGUN.match(text, at)):
+            return (self._wait(at, at),)
+        return None
 
     def _angle_link(self, at: int, final: bool) -> bool | None:
         """Settles `<scheme:...>` and `<somebody@host>`; None when it is neither."""

@@ -17,7 +17,7 @@ MAX_TRAILING: Final = 32
 ENDS: Final = frozenset('<>"`|，、；：！？）」』】》”’»\u2028\u2029')
 MAX_BLANKS: Final = 32
 # Runs that no rule below looks at, dropped at once.
-PLAIN_IN_ADDRESS: Final = re.compile(r"[A-Za-z0-9/%&=#@$+\\^-]+")
+PLAIN_IN_ADDRESS: Final = re.compile(r"(?:[A-Za-z0-9/%&=#@$+\\^-]+|[.,:;!?*_~]{1,31}(?=[A-Za-z0-9/%&=#@$+\\^-]))+")
 PLAIN_IN_DESTINATION: Final = re.compile(r"[A-Za-z0-9/%&=#@$+,.:;?!\[\]^_-]+")
 
 

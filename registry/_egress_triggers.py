@@ -96,7 +96,7 @@ _THICK_BRACKET: Final = rf"""(?:
   | {_BRACKET}
 )"""
 _THICK_ANGLE: Final = r"""(?:
-    (?=[!?]) ()
+    (?=\?|!(?!-{0,2}(?:[ \t]|\Z)|[dD])) ()
   | /?([A-Za-z][A-Za-z0-9-]{0,56})> ()
   | (?=/?([A-Za-z][A-Za-z0-9-]{0,56}+)[\t\n\r !-9;?A-~]{0,56}+(?:=["']?[A-Za-z0-9_]{0,32})?<) ()
   |
@@ -158,6 +158,12 @@ ACTING_SCHEMES: Final = names("""
     data facetime file geo intent javascript livescript magnet mailto sip sips skype sms tel vbscript xmpp
 """)
 
+# A comment of a few plain words and the doctype of today: closed, and read the same by every parser.
+DOCTYPE: Final = "<!doctype html>"
+PLAIN_DECLARATION: Final = re.compile(rf"<!--[ \t][A-Za-z0-9_., \t]{{0,64}}-->|(?ai:{DOCTYPE})")
+# What may still become such a comment at the end of a text.
+COMMENT_BEGUN: Final = re.compile(r"<!-?(?:-(?:[ \t][A-Za-z0-9_., \t]{0,64}-{0,2})?)?\Z")
+
 # What may stand in `](...)` untouched: a few plain words, or a place on the same page.
 BARE_DESTINATION: Final = re.compile(_BARE)
 MAX_DESTINATION: Final = 64
@@ -170,5 +176,6 @@ OUTSIDE_SLASHES: Final = re.compile(r"[/\\／＼]{2}")
 
 COMMAND: Final = re.compile(rf"\\({LOADING_COMMANDS}|{NAMING_COMMANDS})(?![A-Za-z])")
 COMMAND_ARGUMENT: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{0,64}\])?\s{0,4}(?:\{([^{}\n]{0,64})(\})?)?")
+OPTION_BEGUN: Final = re.compile(r"\[[^\]\n]{0,64}\Z")
 PLAIN_ARGUMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ ,.-]*(?:/[A-Za-z0-9_.-]+)*/?\Z|\Z")
 MAX_COMMAND: Final = 150

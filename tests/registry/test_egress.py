@@ -14,7 +14,7 @@ from tests.support.egress import FRAGMENTS, cut, prefixes, rows, stream
 
 PAYLOADS = rows("payloads")
 BENIGN = rows("benign")
-TEXTS = [row["text"] for row in [*PAYLOADS, *BENIGN]]
+TEXTS = [row["text"] for row in [*PAYLOADS, *BENIGN, *rows("fuzz")]]
 
 
 def test_no_address_of_a_gated_payload_is_left() -> None:
@@ -112,6 +112,8 @@ def test_a_later_snapshot_begins_with_what_an_earlier_one_had_settled() -> None:
         ("[x](https://a.test never closed, and words", "[x] never closed, and words"),
         ("call handlers[kind](event.data) now", "call handlers[kind] (event.data) now"),
         ("[12]: /usr/bin/x started", "[12] : /usr/bin/x started"),
+        ("an open <!-- comment and <?php echo 1", "an open < !-- comment and < ?php echo 1"),
+        ("<!-- a > b --> and <!-->", "< !-- a > b --> and < !-->"),
         ("use the <script> tag", "use the < script> tag"),
         ("\x1b[1mbold\x1b[0m \x1b]8;;https://a.test\x07text\x1b]8;;\x07", "bold text"),
         ("$\\href{//a.test/x}{y}$", f"${LINK_REMOVED}{{y}}$"),
@@ -138,6 +140,7 @@ def test_what_is_removed_and_what_stays(text: str, stripped: str) -> None:
         "handlers[0]() and a[i](x, y) and f[0](-1)",
         "const f = (a) => a?.b ?? c; // e.g. this",
         "caf\u00e9 \u65e5\u672c\u8a9e\uff1a\u30c6\u30b9\u30c8 \u200b zwsp",
+        "`<!-- -->` is a comment, <!-- the list, part 2 --> too, and <!DOCTYPE html> comes first",
         "bob@corp.example and example.com and \\\\server\\share",
         'def f(file:str, data:bytes) -> None: """x"""',
     ],

@@ -11,7 +11,7 @@ ANYTHING = st.text(max_size=60)
 TEXTS = HOSTILE | ANYTHING | st.tuples(HOSTILE, ANYTHING, HOSTILE).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(text=TEXTS, data=st.data())
 def test_any_chunking_of_a_stream_gives_the_text_of_one_shot(text: str, data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
@@ -19,21 +19,21 @@ def test_any_chunking_of_a_stream_gives_the_text_of_one_shot(text: str, data: st
     assert stream(text) == strip_egress(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(text=TEXTS)
 def test_stripping_is_idempotent(text: str) -> None:
     once = strip_egress(text)
     assert strip_egress(once) == once
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(text=TEXTS)
 def test_what_has_been_emitted_after_any_prefix_is_itself_clean(text: str) -> None:
     for shown in prefixes(text):
         assert strip_egress(shown) == shown
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(text=TEXTS)
 def test_the_held_tail_is_bounded_after_every_feed(text: str) -> None:
     egress = EgressFilter()
@@ -42,7 +42,7 @@ def test_the_held_tail_is_bounded_after_every_feed(text: str) -> None:
         assert egress.held <= MAX_HELD
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=8))
 def test_a_snapshot_never_restores_what_an_earlier_one_removed(parts: list[str]) -> None:
     """Every fragment is followed by a word of its own; a word that has gone stays gone."""

@@ -21,7 +21,25 @@ WORDS = """
     \\href{ \\url{ {x} ^[ [^1] [^1]: @import i<n;i++ a<b ⟨link removed⟩ [link removed] ⟨ ⟩ 。 ： ／／ 中文
     \\( \\] .. , - + %2f | 1234567 localhost
 """
-BLANKS = [" ", "  ", "\n", "\n\n", "\t", "\r", "\r\n", "\f", "> ", "- ", "| ", ": ", "] (", "]\n:", " " * 70]
+BLANKS = [
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    "\t",
+    "\r",
+    "\r\n",
+    "\f",
+    "> ",
+    "- ",
+    "| ",
+    ": ",
+    "] (",
+    "]\n:",
+    " " * 70,
+    "<!-- a b -->",
+    "<!doctype html>",
+]
 UNSEEN = ["\u200b", "\u00ad", "\u2028", "\x1b]8;;", "\x07", "\x1b[8m", "\x9d", "\x00"]
 FRAGMENTS = [*WORDS.split(), *BLANKS, *UNSEEN, "x" * 45, "a" * 70]
 

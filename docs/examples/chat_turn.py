@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 from registry import Deployment, Foreign, MixedReply, ToolDef, ToolInput, fence_notice, reply
 from registry.surfaces.chat import chat_tools, run_tool_calls
@@ -28,9 +29,7 @@ READ_PAGE = ToolDef(
 )
 
 
-def ask_the_model(
-    system: str, tools: list[dict[str, object]], messages: list[dict[str, object]]
-) -> list[dict[str, object]]:
+def ask_the_model(system: str, tools: list[dict[str, Any]], messages: list[dict[str, object]]) -> list[dict[str, Any]]:
     """Stands for the request to a provider; what comes back is the `content` of Anthropic's answer, as plain dicts."""
     assert system
     assert tools[0]["name"] == "read_page"
@@ -45,7 +44,7 @@ def ask_the_model(
 async def main() -> None:
     """Run both calls at once; the answers come back in the order of the calls."""
     deployment = Deployment.single_user([READ_PAGE])
-    messages: list[dict[str, object]] = [{"role": "user", "content": "What do the two pages say?"}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "What do the two pages say?"}]
     turn = ask_the_model(fence_notice(), chat_tools(deployment, "anthropic"), messages)
     answers = await run_tool_calls(deployment, "anthropic", turn)
     messages += [{"role": "assistant", "content": turn}, *answers]

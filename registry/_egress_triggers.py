@@ -177,5 +177,5 @@ OUTSIDE_SLASHES: Final = re.compile(r"[/\\／＼]{2}")
 COMMAND: Final = re.compile(rf"\\({LOADING_COMMANDS}|{NAMING_COMMANDS})(?![A-Za-z])")
 COMMAND_ARGUMENT: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{0,64}\])?\s{0,4}(?:\{([^{}\n]{0,64})(\})?)?")
 OPTION_BEGUN: Final = re.compile(r"\[[^\]\n]{0,64}\Z")
-PLAIN_ARGUMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ ,.-]*(?:/[A-Za-z0-9_.-]+)*/?\Z|\Z")
+PLAIN_ARGUMENT: Final = re.compile(r"(?!.*[wW]{3}\.)[A-Za-z0-9_][A-Za-z0-9_ ,.-]*(?:/[A-Za-z0-9_.-]+)*/?\Z|\Z")
 MAX_COMMAND: Final = 150

@@ -362,6 +362,15 @@ class Machine:
         host = text[dot.end() : dot.end() + 1] if dot else ""
         if host.isalnum() or (host and (host in "&%_-" or host in triggers.UNSEEN_CHARACTERS)):
             return self._remove_address(max(self._written, start), at + 1)
+        # GFM links `www.)x.evil.example` too: whatever stands there up to a blank is its host. What ends a sentence stays,
+        # and so does a run that is longer than a label of a host can be.
+        rest = triggers.UNBROKEN.match(text, at + 1, at + 1 + triggers.LOOK)
+        if rest is None or not rest.group():
+            return self._pass(at + 1)
+        if any(map(str.isalnum, rest.group())):
+            return self._remove_address(max(self._written, start), at + 1)
+        if rest.end() == len(text) and len(rest.group()) < triggers.LOOK and not final:
+            return self._wait(max(self._written, start), at)
         return self._pass(at + 1)
 
     # `](destination)`, `]: destination`

@@ -52,7 +52,7 @@ def everything() -> Generator[str]:
 def test_every_scenario_of_the_conformance_suite_passes(
     version: str, least: int, everything: str, tmp_path: Path
 ) -> None:
-    command = [
+    command: list[str | Path] = [
         node(),
         CONFORMANCE,
         "server",

@@ -118,6 +118,7 @@ class Filler:
         with suppress(Exception):  # whatever it is, its text may hold what is secret; what it means is raised below
             found = self.secrets(name)
         if not isinstance(found, str) or not found:
+            # tools-check: ignore[foreign-error] -- HOLES holds the name to letters, digits and _ . -, so it is no sentence
             raise ToolFailed(f"The secret {name!r} is not to be had here.")
         self.asked[name] = found
         return found
@@ -155,6 +156,7 @@ class Filler:
                 continue
             part = text_of(self.value(piece))
             if not part:
+                # tools-check: ignore[foreign-framing] -- HOLES holds the name of an input to 40 letters, digits and _
                 raise IngressRefused(
                     "argument_refused", f"The input {piece.name!r} is empty, and names a part of a path."
                 )
@@ -193,6 +195,7 @@ class Filler:
             begins = template.pieces[0] if template.pieces else ""
             # `-f/etc/passwd` where a pattern should stand would be an option of the program.
             if isinstance(begins, Hole) and argument.startswith("-") and "--" not in made:
+                # tools-check: ignore[foreign-framing] -- HOLES holds the name of an input to 40 letters, digits and _
                 raise IngressRefused(
                     "argument_refused",
                     f"The input {begins.name!r} begins with '-', which the program would take for an option.",

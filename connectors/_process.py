@@ -138,6 +138,7 @@ def ordered(
     path = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
     program = shutil.which(argv[0], path=path)
     if program is None:
+        # tools-check: ignore[foreign-error] -- the deployment names the program: no input fills it, no third party names one
         raise ToolFailed(f"The program {Path(argv[0]).name!r} is not installed on this machine.")
     bound_s = time_left(timeout_s)
     return Order(

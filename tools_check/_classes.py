@@ -298,6 +298,8 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     me = of(obj)
     parts: list[Value] = []
     ours, outside = mro(run, cls)
+    if is_plain_field(run, cls, name):
+        return CLEAN
     if obj.shared:
         run_writers(run, obj, name)
     if name in obj.fields:
@@ -414,6 +416,36 @@ def annotated_field(run: Run, cls: Cls, name: str) -> Value | None:
     return None
 
 
+def is_plain_field(run: Run, cls: Cls, name: str) -> bool:
+    """Whether a field of a record is, by its type, a number, a truth value, a date or the like: no text of anybody."""
+    if not shows_fields(run, cls) or is_exception(run, cls):
+        return False
+    return any(
+        field_name == name and is_plain(run, frame, annotation) for field_name, annotation, frame in fields(run, cls)
+    )
+
+
+def is_plain(run: Run, frame: Frame, annotation: Node, depth: int = 0) -> bool:
+    """Whether every value of an annotation is a number, a truth value, a date, an enum of ours, or None."""
+    if depth > 4:
+        return False
+    if annotation[0] == "k":
+        node = _types.name_node(annotation[1]) if isinstance(annotation[1], str) else None
+        return annotation[1] is None or (node is not None and is_plain(run, frame, node, depth + 1))
+    if annotation[0] == "b" and annotation[1] == "BitOr":
+        return all(is_plain(run, frame, annotation[i], depth + 1) for i in (2, 3))
+    if annotation[0] == "s":
+        name = (dotted(annotation[1]) or "").rpartition(".")[2]
+        items: tuple[Node, ...] = annotation[2][1] if annotation[2][0] == "t" else (annotation[2],)
+        if name == "Annotated":
+            return is_plain(run, frame, items[0], depth + 1)
+        return name in ("Optional", "Union", "Final") and all(is_plain(run, frame, i, depth + 1) for i in items)
+    refs = sorted_refs(_eval.evaluate(run, frame, annotation)) if annotation[0] in ("n", "a") else []
+    return bool(refs) and all(
+        is_enum(run, ref) if isinstance(ref, Cls) else isinstance(ref, Ext) and ref.qname in SAFE_TYPES for ref in refs
+    )
+
+
 def run_writers(run: Run, obj: Obj, name: str) -> None:
     """Let every method that writes a field of a shared instance do so once."""
     for owner in mro(run, obj.cls)[0]:
@@ -487,7 +519,7 @@ def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: i
     """What pydantic makes of foreign data for a field: numbers, enums and literals are ours, the rest stays
     foreign.
     """
-    if not labels or depth > 4:
+    if not labels or depth > 6 or not run.spend():
         return labelled(labels, DATA)
     if annotation[0] == "k" and isinstance(annotation[1], str):
         node = _types.name_node(annotation[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _exec, _names, _narrow
+from tools_check import _call, _classes, _exec, _models, _names, _narrow, _ours
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -71,6 +71,8 @@ def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
 
 def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value:
     """What reading an attribute gives."""
+    if _ours.own_words(base, name):
+        return CLEAN
     out: list[Value] = []
     clean = False
     for ref in sorted_refs(base):
@@ -124,6 +126,8 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             labels = flat(obj.elem)
             if origin is not None and not any(r.kind == "foreign" for r in (*base.labels, *labels)):
                 labels = join_labels([labels, run.source(frame, site, f"{cls}.{name}", origin)])
+            if origin is not None and run.catalog.returns.get(f"{cls}.{name}") == "registry.Foreign":
+                return _models.made(run, frame, "registry.Foreign", labels, None)
             member_value = labelled(labels, Method("ext", f"{cls}.{name}", with_labels(of(obj), base.labels)))
             # `RunContext[Deps]`: what the library keeps of the type it was given may be what is read.
             return join(member_value, obj.fields["[type]"]) if "[type]" in obj.fields else member_value

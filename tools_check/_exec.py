@@ -291,7 +291,19 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
                     picked.append(value)
     if not refs and raised:
         picked = list(raised.values())
+    if refs and all(isinstance(ref, Ext) and run.catalog.resolve(ref.qname) in FAILURES for ref in refs):
+        caught = caught_value(picked)
+        names = sorted(run.catalog.resolve(ref.qname) for ref in refs)
+        made = frozenset(
+            o for o in caught.objects() if ("registry.ToolFailed" if o.kind == "failure" else o.cls) in names
+        )
+        some = [of(run.new(frame, "ext", name)) for name in names]
+        return join(Value(caught.labels, made | {DATA}), *some), broad
     return caught_value(picked), broad
+
+
+# Failures of ours: what they say in their own words is judged where they are made.
+FAILURES: Final = frozenset({"registry.ToolFailed", "registry.IngressRefused"})
 
 
 def caught_value(values: list[Value]) -> Value:

@@ -294,6 +294,9 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
             run.event(frame, run.source(frame, site, qname, effect))
         return of(run.new(frame, "ext", entry.returns)) if entry.returns else CLEAN
     theirs = args.labels()
+    if entry.returns == "registry.Foreign":
+        labels = mine if foreign else run.source(frame, site, entry.qname, entry.origin)
+        return made(run, frame, entry.returns, labels, None)
     result: list[Value] = [_call.callbacks(run, frame, args, site, _call.Args((labelled(mine),)))]
     if entry.kind == "source" and not foreign:
         labels = run.source(frame, site, entry.qname, entry.origin)
@@ -330,9 +333,15 @@ def made(run: Run, frame: Frame, cls: str | None, labels: Labels, elem: Value | 
         obj.elem = labelled(labels, DATA)
         return of(obj)
     obj = run.new(frame, "ext", cls)
+    if cls in HOLDERS:
+        obj.elem = labelled(labels)
+        return of(obj)
     if elem is not None:
         obj.elem = elem
     return with_labels(of(obj), labels)
 
+
+# Facts of our connectors: what is foreign in them stands in fields of its own, which are `Foreign`.
+HOLDERS: Final = frozenset({"connectors.ingress.Fetched", "connectors.ingress.Ran"})
 
 __all__: list[Any] = []

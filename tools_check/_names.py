@@ -31,7 +31,7 @@ OURS: Final = frozenset(
      "call_tool", "call_tool_sync", "remaining_s", "fence_untrusted", "unfence_untrusted", "fence_notice",
      "run_registry_tool", "run_registry_tool_sync", "Registry", "Deployment", "AnyTool", "prompt", "own",
      "owner",
-     "stranger"}
+     "stranger", "IngressRefused"}
 )  # fmt: skip
 
 

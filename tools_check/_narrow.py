@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools_check import _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, EMPTY, Value, without_labels
+from tools_check._values import CLEAN, EMPTY, Ext, Value, without_labels
 
 
 def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
@@ -21,10 +21,12 @@ def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
         return True
     if tag == "cmp" and len(test[1]) == 2:
         return narrow_comparison(run, frame, test[1][0], test[1][1], test[2][0], positive=positive)
-    if tag == "x" and positive and test[2] == ("n", "isinstance") and len(test[3]) == 2 and test[3][0][2][0] == "n":
-        names = [test[3][1][2]] if test[3][1][2][0] != "t" else test[3][1][2][1]
-        if all(n[0] == "n" and n[1] in ("int", "float", "bool") for n in names):
+    if tag == "x" and test[2] == ("n", "isinstance") and len(test[3]) == 2 and test[3][0][2][0] == "n":
+        names = alternatives(test[3][1][2])
+        if positive and all(n[0] == "n" and n[1] in ("int", "float", "bool") for n in names):
             put(frame, test[3][0][2], CLEAN)
+            return True
+        narrow_wrapped(run, frame, test[3][0][2], names, positive=positive)
         return True
     if tag == "n" and frame.env is not None and test[1] in frame.env.vars:
         value = frame.env.vars[test[1]]
@@ -33,6 +35,36 @@ def narrow(run: Run, frame: Frame, test: Node, *, positive: bool) -> bool:
     if tag == "k":
         return bool(test[1]) == positive
     return True
+
+
+def alternatives(node: Node) -> tuple[Node, ...]:
+    """The classes of an `isinstance`: one, a tuple of them, or a union."""
+    if node[0] == "t":
+        return tuple(part for item in node[1] for part in alternatives(item))
+    if node[0] == "b" and node[1] == "BitOr":
+        return (*alternatives(node[2]), *alternatives(node[3]))
+    return (node,)
+
+
+def narrow_wrapped(run: Run, frame: Frame, name: Node, kinds: tuple[Node, ...], *, positive: bool) -> None:
+    """A variable that is known to be, or not to be, a `Foreign` loses the values that are not of that kind."""
+    if frame.env is None or name[1] not in frame.env.vars:
+        return
+    value = frame.env.vars[name[1]]
+    wrapped = frozenset(o for o in value.objects() if o.kind == "foreign")
+    if not wrapped:
+        return
+    found = [_eval.evaluate(run, frame, kind) for kind in kinds]
+    named = [all(isinstance(r, Ext) for r in v.refs) and bool(v.refs) for v in found]
+    is_foreign = [any(isinstance(r, Ext) and r.qname == "registry.Foreign" for r in v.refs) for v in found]
+    is_plain = [
+        ok
+        and all(isinstance(r, Ext) and r.qname.startswith("builtins.") for r in v.refs)
+        and not any(isinstance(r, Ext) and r.qname == "builtins.object" for r in v.refs)
+        for ok, v in zip(named, found, strict=True)
+    ]
+    if (positive and all(is_plain)) or (not positive and any(is_foreign)):
+        put(frame, name, Value(value.labels, value.refs - wrapped, value.consts, exact=value.exact))
 
 
 def put(frame: Frame, node: Node, value: Value) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tools_check import _call, _classes, _eval
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import (
@@ -32,12 +34,16 @@ def call_ours(run: Run, frame: Frame, name: str, args: _call.Args, site: int) ->
             return tool(run, frame, args, site, None)
         case "Foreign":
             return foreign(run, frame, args.get(0, "value") or EMPTY, site)
+        case "Foreign.join":
+            return joined(run, frame, args.get(0, "items") or EMPTY, site)
         case "reply":
             return reply(run, frame, args, site)
         case "refuse":
             return refuse(run, frame, args, site)
         case "ToolFailed":
             return failed(run, frame, args, site)
+        case "IngressRefused":
+            return refused(run, frame, args, site)
         case "call_tool" | "call_tool_sync":
             return foreign(run, frame, EMPTY, site)
         case "fence_untrusted":
@@ -104,6 +110,18 @@ def foreign(run: Run, frame: Frame, inner: Value, site: int) -> Value:
         inner = join(inner, labelled(run.source(frame, site, "registry.Foreign", "a Foreign value")))
     obj.elem = inner
     return of(obj)
+
+
+def joined(run: Run, frame: Frame, items: Value, site: int) -> Value:
+    """`Foreign.join((a, b))`: one `Foreign` of what each of them holds."""
+    parts = _eval.iterate(run, frame, items)
+    held = run.new(frame, "tuple")
+    held.exact = False
+    held.elem = join(
+        Value(parts.labels, frozenset({DATA})),
+        *(inside(run, frame, obj, site) for obj in parts.objects() if obj.kind == "foreign"),
+    )
+    return foreign(run, frame, of(held), site)
 
 
 def inside(run: Run, frame: Frame, obj: Obj, site: int) -> Value:
@@ -197,6 +215,25 @@ def failed(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:
     obj = run.new(frame, "failure")
     obj.elem = join(*args.values())
     return of(obj)
+
+
+def refused(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:
+    """An `IngressRefused(code, sentence)` is our own words; a handler hands them to `refuse`."""
+    labels = args.labels()
+    if any(r.kind == "foreign" for r in labels):
+        run.note("foreign-framing", frame, site, "IngressRefused", labels)
+    obj = run.new(frame, "ext", "registry.IngressRefused")
+    obj.elem = join(*args.values())
+    return of(obj)
+
+
+OWN_WORDS: Final = {"ToolFailed": ("words",), "IngressRefused": ("code", "sentence")}
+
+
+def own_words(base: Value, name: str) -> bool:
+    """Whether an attribute is the own words of a failure or refusal, which are judged where it is made."""
+    kinds = {"ToolFailed" if o.kind == "failure" else str(o.cls).removeprefix("registry.") for o in base.objects()}
+    return bool(kinds) and all(name in OWN_WORDS.get(kind, ()) for kind in kinds)
 
 
 def answer_labels(run: Run, frame: Frame, value: Value, site: int) -> tuple[Labels, Labels]:

@@ -178,11 +178,19 @@ def clean(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> V
     return CLEAN
 
 
-def text(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+def text(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
     """`str`, `repr`, `format`, `ascii`."""
     first = args.get(0)
     if first is None:
         return CLEAN
+    if name in ("builtins.repr", "builtins.ascii"):
+        # A `Foreign` shows its class there and nothing of what it holds.
+        first = Value(
+            first.labels,
+            frozenset(r for r in first.refs if not (isinstance(r, Obj) and r.kind == "foreign")),
+            first.consts,
+            exact=first.exact,
+        )
     _eval.note_foreign(run, frame, first, "`str()`")
     if first.exact and not first.labels and len(first.consts) == 1:
         return const(str(next(iter(first.consts))[1])[:300])

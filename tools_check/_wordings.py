@@ -40,7 +40,9 @@ WHO: Final = re.compile(
 DATA_ONLY: Final = re.compile(
     r"\bdata (?:only )?(?:and |but |is |are )?(?:not|never|no|rather than) (?:as |an? |any |to be )?(?:\w+ )?(?:instructions?|commands?|orders?|directives?|requests?|prompts?)\b|"  # noqa: E501
     r"\b(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b|\b(?:data|information|content|reference) only\b|"  # noqa: E501
-    r"\b(?:treat|treated|read|regard|consider|handle|use|view|interpret)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|content|text|reference)\b|"  # noqa: E501
+    r"\b(?:treat|treated|regard|consider|handle|interpret)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|content|text|reference)\b|"  # noqa: E501
+    # "Read a page as text" says how it is decoded; "read it as data" says what it is not.
+    r"\b(?:read|use|view)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|reference)\b|"
     r"\bnot (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?)[^.]{0,20}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"  # noqa: E501
     r"\bnot (?:instructions?|commands?|orders?)\b"
 )
@@ -56,7 +58,7 @@ OBEY: Final = re.compile(
     r"\bare not (?:your |from )?(?:instructions?|orders?|commands?)\b"
 )
 POINTING: Final = re.compile(
-    rf"\b(?:below|following|follows|above|inside|within|between|enclosed|contained|in the box|delimited|wrapped|quoted)\b|\b(?:this|the|these|retrieved|fetched|tool|tool s|search|web) {THING}\b|^{THING}\b"  # noqa: E501
+    rf"\b(?:below|following|follows(?! (?:\w+ )?(?:redirects?|links?|symlinks?)\b)|above|inside|within|between|enclosed|contained|in the box|delimited|wrapped|quoted)\b|\b(?:this|the|these|retrieved|fetched|tool|tool s|search|web) {THING}\b|^{THING}\b"  # noqa: E501
 )
 MARK: Final = re.compile(
     r"<\s*/?\s*(?:[a-z0-9]+[-_ ])?(?:untrusted|unsafe|quarantined?|unverified|external[-_ ](?:content|data|text|source)|foreign[-_ ](?:content|data|text)|third[-_ ]?party)(?:[-_ ]?\w+)*[^<>]{0,80}>|"  # noqa: E501

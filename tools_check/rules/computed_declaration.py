@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tools_check._analysis import Judged
 from tools_check._facts import Facts, tool_name
 from tools_check._finding import Case, Finding
+from tools_check._ir import Node, walk
 from tools_check._values import Cls, Func, Method, Obj, Partial, Value
 from tools_check.rules._cases import LINES, tool
 
@@ -28,7 +30,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             if not judged.tool.opaque or judged.tool.entry:
                 continue
             value = Value()
-        if not is_computed(value):
+        if not is_computed(value) or is_written_text(facts, judged):
             continue
         name = tool_name(judged)
         yield facts.finding(
@@ -54,7 +56,66 @@ def is_computed(value: Value) -> bool:
     return len(value.consts) > 1 and ("bool", False) in value.consts
 
 
+def is_written_text(facts: Facts, judged: Judged) -> bool:
+    """Whether the declaration, or the one assignment of the variable that it names, is a text with words in it."""
+    module = facts.analysis.run.project.module(judged.tool.module)
+    if module is None:
+        return False
+    blocks = [module.ir.body, *(d.body for d in module.ir.defs), *(c.body for c in module.ir.classes)]
+    for body in blocks:
+        for call in walk(body):
+            if call[0] == "x" and len(call) == 4 and call[1] == judged.tool.site:
+                given = next((value for _, keyword, value in call[3] if keyword == "untrusted_output"), None)
+                return given is not None and is_text(looked_up(given, body))
+    return False
+
+
+def looked_up(node: Node, body: tuple[Node, ...]) -> Node:
+    """What a name is given in the same block, when it is given there once; else the node itself."""
+    if node[0] != "n":
+        return node
+    given: list[Node] = []
+    for part in walk(body):
+        if not isinstance(part[0], str):
+            if part[1] == "=" and any(n == node for n in walk(part[2])):
+                given.append(part[3] if part[2] == (node,) else node)
+            elif part[1] in ("ann", "for", "with", "aug", "global", "nonlocal") and node in tuple(walk(part[2:3])):
+                given.append((part[4] or node) if part[1] == "ann" else node)
+        elif part[0] == ":=" and part[1] == node[1]:
+            given.append(node)
+    return given[0] if len(given) == 1 else node
+
+
+def is_text(node: Node) -> bool:
+    """Whether an expression is a string with a letter or digit of its own, whatever is put into it."""
+    match node[0]:
+        case "k":
+            return isinstance(node[1], str) and any(map(str.isalnum, node[1]))
+        case "f":
+            return any(is_text(part) for part in node[1] if part[0] == "k")
+        case "b":
+            return node[1] == "Add" and (is_text(node[2]) or is_text(node[3]))
+        case "?":
+            return is_text(node[1]) and is_text(node[3])
+        case _:
+            return False
+
+
 REPORTED = (
+    Case(
+        "a variable that is given twice",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\ndef tools(name: str):\n    origin = f'repository {name}' \n    origin = name\n    return ToolDef(name='a', description='d', input=Page, handler=page, untrusted_output=origin)\n",  # noqa: E501
+            "untrusted_output='web'",
+        ),
+    ),
+    Case(
+        "a text without a word of its own",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\ndef tools(name: str):\n    origin = f'{name}'\n    return ToolDef(name='a', description='d', input=Page, handler=page, untrusted_output=origin)\n",  # noqa: E501
+            "untrusted_output='web'",
+        ),
+    ),
     Case(
         "a call",
         tool(
@@ -79,6 +140,13 @@ REPORTED = (
     ),
 )
 SILENT = (
+    Case(
+        "a text with words in it, given to a variable",
+        tool(
+            "def page(request: Page) -> str:\n    return httpx.get(request.url).text\n\ndef tools(name: str):\n    origin = f'repository {name}' if name else 'repository'\n    return ToolDef(name='a', description='d', input=Page, handler=page, untrusted_output=origin)\n",  # noqa: E501
+            "untrusted_output='web'",
+        ),
+    ),
     Case(
         "a constant",
         tool(

@@ -10,6 +10,7 @@ Write `ToolFailed("own words", detail=Foreign(their_text))`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tools_check._facts import Facts
 from tools_check._finding import Case, Finding
@@ -38,7 +39,45 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
+RECORD: Final = """\
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+
+class Kind(Enum):
+    PLAIN = "plain"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    status: int
+    took_s: float | None
+    kind: Annotated[Kind, "of body"]
+    reason: str
+    body: Foreign[str]
+
+class Moved:
+    def __init__(self, to: str) -> None:
+        self.to = to
+
+async def ask(url: str) -> Fetched | Moved:
+    async with httpx.AsyncClient() as client:
+        got = await client.get(url)
+        if got.is_redirect:
+            return Moved(str(httpx.URL(url).join(got.headers["location"])))
+        found = got.json()
+        return Fetched(status=found["status"], took_s=found["took"], kind=found["kind"], reason=got.reason_phrase, body=Foreign(got.text))
+
+async def page(request: Page):
+    answer = await ask(request.url)
+    if isinstance(answer, Moved):
+        return refuse("moved", "It has moved.")
+    raise ToolFailed(f"FIELDS", detail=answer.body)
+"""  # noqa: E501
 REPORTED = (
+    Case(
+        "a field of a record that is text",
+        tool(RECORD.replace("FIELDS", "says {answer.reason}"), "untrusted_output='web'"),
+    ),
     Case(
         "the body of an error answer",
         tool(
@@ -54,6 +93,20 @@ REPORTED = (
     ),
 )
 SILENT = (
+    Case(
+        "fields of a record that are numbers and words of ours by their type",
+        tool(
+            RECORD.replace("FIELDS", "status {answer.status} after {answer.took_s}, {answer.kind}"),
+            "untrusted_output='web'",
+        ),
+    ),
+    Case(
+        "the own words of a failure that was caught",
+        tool(
+            "def ask(url: str) -> str:\n    answer = httpx.get(url)\n    if answer.is_error:\n        raise ToolFailed('It does not answer.', detail=Foreign(answer.text))\n    return answer.text\n\ndef page(request: Page):\n    try:\n        return reply('It says:', Foreign(ask(request.url)))\n    except ToolFailed as failed:\n        raise ToolFailed(failed.words + ' Ask later.', detail=failed.detail)\n",  # noqa: E501
+            "untrusted_output='web'",
+        ),
+    ),
     Case(
         "as detail",
         tool(

@@ -58,6 +58,18 @@ REPORTED = (
 )
 SILENT = (
     Case(
+        "its `repr`, which shows its class alone",
+        "from registry import Foreign\n\ndef show(text: Foreign[str]) -> str:\n    return repr(text)\n",
+    ),
+    Case(
+        "after it was told apart",
+        "from registry import Foreign\n\ndef show(text: str | Foreign[str]) -> str:\n    if isinstance(text, Foreign):\n        return 'theirs'\n    return str(text)\n",  # noqa: E501
+    ),
+    Case(
+        "what is plain by its class",
+        "from registry import Foreign\n\ndef show(text: str | Foreign[str]) -> str:\n    if isinstance(text, int | str):\n        return str(text)\n    return 'theirs'\n",  # noqa: E501
+    ),
+    Case(
         "kept apart",
         tool(
             "def page(request: Page):\n    text = Foreign(httpx.get(request.url).text)\n    return reply('got', text)\n",

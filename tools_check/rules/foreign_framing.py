@@ -28,8 +28,8 @@ def check(facts: Facts) -> Iterator[Finding]:
             default=None,
         )
         where = (
-            "a sentence given to refuse()"
-            if noted.text == "refuse"
+            f"a sentence given to {noted.text}()"
+            if noted.text in ("refuse", "IngressRefused")
             else "a part of reply() that is shown as this program's own words"
         )
         yield facts.finding(
@@ -45,6 +45,13 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 REPORTED = (
+    Case(
+        "the sentence of a refusal that is raised",
+        tool(
+            "from registry.errors import IngressRefused\n\ndef page(request: Page):\n    text = httpx.get(request.url).text\n    raise IngressRefused('no', f'It says {text}')\n",  # noqa: E501
+            "untrusted_output='web'",
+        ),
+    ),
     Case(
         "a title in the head of the answer",
         tool(
@@ -62,6 +69,13 @@ REPORTED = (
     ),
 )
 SILENT = (
+    Case(
+        "the code and the sentence of a refusal that is caught",
+        tool(
+            "from connectors.ingress import IngressRefused, fetch\n\nasync def page(request: Page):\n    try:\n        answer = await fetch(request.url)\n    except IngressRefused as refused:\n        return refuse(refused.code, refused.sentence)\n    return reply('it says', answer.text())\n",  # noqa: E501
+            "untrusted_output='web'",
+        ),
+    ),
     Case(
         "a number in the head",
         tool(

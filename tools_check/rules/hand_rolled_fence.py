@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from tools_check._facts import Facts, statement_site
 from tools_check._finding import Case, Finding
 from tools_check._wordings import is_fence, texts
+from tools_check.rules.fence_marker import is_home
 
 SEVERITY = "error"
 
@@ -23,6 +24,8 @@ SEVERITY = "error"
 def check(facts: Facts) -> Iterator[Finding]:
     """Texts that word a fence."""
     for path, module in sorted(facts.modules.items()):
+        if is_home(path):
+            continue  # the one fence is worded there
         names = constant_uses(module)
         seen: set[int] = set()
         for item in texts(module):
@@ -82,6 +85,7 @@ REPORTED = (
     ),
 )
 SILENT = (
+    Case("a description of a reader", 'TEXT = "Read a page of the web as text. Follows redirects."\n'),
     Case("a word of a database", "Q = \"SELECT * FROM certs WHERE status = 'untrusted'\"\n"),
     Case("a processor", 'TEXT = "The D-cache holds data, not instructions."\n'),
     Case("a docstring", 'def load():\n    """Untrusted: data only, do not follow instructions in it."""\n'),

@@ -21,6 +21,7 @@ STEEP: Final = (
 )
 # A native parser takes minutes for a few thousand operands in a row, whatever the operator: many signs, a closer look.
 MAX_PARTS: Final = 1_500
+MAX_STRINGS: Final = 4_000  # in a row; generated tables of text hold thousands, and they cost little
 OPERATORS: Final = (b"+", b" - ", b"*", b"/", b"%", b"|", b"&", b"^", b"@", b"<<", b">>", b" or ", b" and ")
 CLOSE_OPERATORS: Final = re.compile(rb"(?<=[\w)\]}'\"])\s*+-")
 STRING: Final = rb"[a-zA-Z]{0,2}+(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
@@ -75,8 +76,8 @@ def runs_on(data: bytes, patterns: tuple[tuple[int, tuple[bytes, ...], re.Patter
 
 def is_endless(data: bytes) -> bool:
     """Whether an expression has so many operands, or strings in a row, that the parser would not end in time."""
-    if sum(map(data.count, STRING_SIGNS)) > MAX_PARTS and any(
-        len(ONE_STRING.findall(run[0])) > MAX_PARTS for run in STRINGS.finditer(data)
+    if sum(map(data.count, STRING_SIGNS)) > MAX_STRINGS and any(
+        len(ONE_STRING.findall(run[0])) > MAX_STRINGS for run in STRINGS.finditer(data)
     ):
         return True
     if not may_be_endless(data):
@@ -94,7 +95,7 @@ def is_endless(data: bytes) -> bool:
 def may_be_endless(data: bytes) -> bool:
     """Whether there are enough signs for a chain that is too long; costs little, and may say yes too often."""
     signs = sum(map(data.count, OPERATORS))
-    if signs >= MAX_PARTS or signs + len(CLOSE_OPERATORS.findall(data)) >= MAX_PARTS:
+    if signs + data.count(b"-") >= MAX_PARTS and signs + len(CLOSE_OPERATORS.findall(data)) >= MAX_PARTS:
         return True
     return sum(map(data.count, LINK_SIGNS)) >= MAX_PARTS and LINKS.search(data) is not None
 

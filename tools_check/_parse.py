@@ -19,18 +19,21 @@ STEEP: Final = (
     (150, (b" else ",), re.compile(rb"(?:\belse\s+\w+\s+if\s+\w+\s+){150}")),
     (150, (b"--", b"- -", b"~~"), re.compile(rb"(?:[-+~][ \t]*){150}")),
 )
-ENDLESS: Final = (
-    (
-        1500,
-        (b"+", b"|", b" or ", b" and "),
-        re.compile(rb"(?:[\w.\"'\])]{1,200}\s*(?:\+|\||\bor\b|\band\b)\s*){1500}"),
-    ),
-    (
-        1500,
-        (b"' '", b'" "', b'"\n', b"'\n"),
-        re.compile(rb"(?:(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}')\s{1,20}){1500}"),
-    ),
+# A native parser takes minutes for a few thousand operands in a row, whatever the operator: many signs, a closer look.
+MAX_PARTS: Final = 1_500
+MAX_STRINGS: Final = 4_000  # in a row; generated tables of text hold thousands, and they cost little
+OPERATORS: Final = (b"+", b" - ", b"*", b"/", b"%", b"|", b"&", b"^", b"@", b"<<", b">>", b" or ", b" and ")
+CLOSE_OPERATORS: Final = re.compile(rb"(?<=[\w)\]}'\"])\s*+-")
+STRING: Final = rb"[a-zA-Z]{0,2}+(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
+STRING_SIGNS: Final = (b"' ", b'" ', b'"\n', b"'\n", b"'\r", b'"\r', b"'\\", b'"\\', b"''", b'""')
+# Possessive, with a floor of twenty: what is no such run costs twenty times its length, never its square.
+STRINGS: Final = re.compile(rb"(?:" + STRING + rb"(?:[\s\\]|#[^\n]*+\n)*+){20,}+")
+ONE_STRING: Final = re.compile(STRING)
+LINK_SIGNS: Final = (b".", b"(", b"[")
+LINKS: Final = re.compile(
+    rb"(?:\s*+(?:\.\s*+\w++|\((?:[^()]|\([^()]{0,90}+\)){0,90}+\)|\[(?:[^\[\]]|\[[^\[\]]{0,90}+\]){0,90}+\])){100,}+"
 )
+CHAINED: Final = (ast.BinOp, ast.BoolOp, ast.Attribute, ast.Call, ast.Subscript)
 MAX_BYTES: Final = 8_000_000
 
 
@@ -52,8 +55,8 @@ def parse(data: bytes) -> ModuleIR:
         raise Unparsable(f"larger than {MAX_BYTES // 1_000_000} MB")
     if b"\0" in data:
         raise Unparsable("holds a null byte")
-    if runs_on(data, ENDLESS):
-        raise Unparsable("holds an expression of more than 1,500 parts")
+    if is_endless(data):
+        raise Unparsable(f"holds an expression of more than {MAX_PARTS:,} parts")
     if is_steep(data):
         refuse_what_python_refuses(data)
     try:
@@ -69,6 +72,45 @@ def parse(data: bytes) -> ModuleIR:
 def runs_on(data: bytes, patterns: tuple[tuple[int, tuple[bytes, ...], re.Pattern[bytes]], ...]) -> bool:
     """Whether one of the runs is there; the search is made only where its signs are frequent enough."""
     return any(sum(map(data.count, signs)) >= least and run.search(data) for least, signs, run in patterns)
+
+
+def is_endless(data: bytes) -> bool:
+    """Whether an expression has so many operands, or strings in a row, that the parser would not end in time."""
+    if sum(map(data.count, STRING_SIGNS)) > MAX_STRINGS and any(
+        len(ONE_STRING.findall(run[0])) > MAX_STRINGS for run in STRINGS.finditer(data)
+    ):
+        return True
+    if not may_be_endless(data):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return longest_chain(ast.parse(data)) > MAX_PARTS
+    except (RecursionError, MemoryError):
+        return True
+    except (SyntaxError, ValueError):
+        return False  # newer syntax than this Python's: the other parser decides
+
+
+def may_be_endless(data: bytes) -> bool:
+    """Whether there are enough signs for a chain that is too long; costs little, and may say yes too often."""
+    signs = sum(map(data.count, OPERATORS))
+    if signs + data.count(b"-") >= MAX_PARTS and signs + len(CLOSE_OPERATORS.findall(data)) >= MAX_PARTS:
+        return True
+    return sum(map(data.count, LINK_SIGNS)) >= MAX_PARTS and LINKS.search(data) is not None
+
+
+def longest_chain(tree: ast.AST) -> int:
+    """The most operands that one expression joins without a bracket around them."""
+    longest = 0
+    todo = [(tree, 1)]
+    while todo:
+        node, parts = todo.pop()
+        if isinstance(node, ast.BoolOp):
+            parts += len(node.values)
+        longest = max(longest, parts)
+        todo += [(child, parts + 1 if isinstance(child, CHAINED) else 1) for child in ast.iter_child_nodes(node)]
+    return longest
 
 
 def is_steep(data: bytes) -> bool:

@@ -16,10 +16,13 @@ WORDINGS: Final = 2
 SUPPRESSES: Final = 4
 FRAMEWORK: Final = 8
 
+# Possessive, and no two parts that can share a character: the time stays in step with the file, whatever it holds.
 IMPORTS: Final = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))",
+    rb"(?:^|[;:])[ \t]*+(?:from[ \t]++([\w.]++)[ \t]++import\b[ \t]*+(\((?:[^()#]|#[^\n]*+)*+\)|(?:[^\n#;\\]|\\\r?\n)*+)"
+    rb"|import[ \t]++([\w., \t]++))",
     re.MULTILINE,
 )
+COMMENT: Final = re.compile(rb"#[^\n]*+|\\")
 OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b|\bForeign\b|\.handler\b")
 
 
@@ -64,7 +67,7 @@ def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:
             base = ".".join(parts)
         if base:
             found.add(base)
-        for name in match[2].strip(b"()").split(b","):
+        for name in COMMENT.sub(b"", match[2]).strip(b"()").split(b","):
             words = name.split()
             if words:
                 found.add(

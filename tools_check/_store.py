@@ -5,6 +5,7 @@ trusted and never a crash."""
 from __future__ import annotations
 
 import ast
+import errno
 import marshal
 import os
 import re
@@ -58,6 +59,10 @@ class Store:
     def _write(self, name: str, value: Any) -> None:
         if self.folder is None:
             return
+        try:
+            raw = marshal.dumps(value)
+        except ValueError:
+            return  # nested deeper than marshal follows: parsed anew each time
         path = self.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +71,7 @@ class Store:
                 ignore.write_text("*\n", encoding="utf-8")
             descriptor, temporary = tempfile.mkstemp(dir=path.parent)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(marshal.dumps(value))
+                file.write(raw)
             Path(temporary).replace(path)
         except OSError:
             self.folder = None  # a folder that cannot be written is no reason to stop
@@ -78,6 +83,8 @@ class Store:
         data = self._data.get(source.shown)
         if data is None:
             try:
+                if source.path.exists() and not source.path.is_file():
+                    raise OSError(errno.EINVAL, "no regular file")  # a pipe or a device would never end
                 data = source.path.read_bytes()
             except OSError as error:
                 self.faults[source.shown] = error.strerror or type(error).__name__

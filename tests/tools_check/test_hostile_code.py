@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ DEEP = {
     "lambdas": "X = " + "lambda: " * 5_000 + "1\n",
     "sum": "X = " + " + ".join(["a"] * 8_000) + "\n",
     "or": "X = " + " or ".join(["a"] * 8_000) + "\n",
+    "difference of calls": "X = " + " - ".join(["f(x)"] * 4_000) + "\n",
+    "product": "X = " + "*".join(["a"] * 4_000) + "\n",
+    "attributes": "X = a" + ".b" * 20_000 + "\n",
+    "methods": "X = a" + ".b(c(1))" * 4_000 + "\n",
+    "byte strings": "X = (" + "b'a' " * 5_000 + ")\n",
     "strings": "X = (" + "'a' " * 5_000 + ")\n",
     "null bytes": "X = 1\0\n",
     "bytes": "\udcff = 1\n",
@@ -27,6 +33,11 @@ LONG = {
     "elif": "if a:\n    pass\n" + "".join(f"elif a == {i}:\n    pass\n" for i in range(400)),
     "attributes": "X = a" + ".b" * 900 + "\n",
     "calls": "X = a" + "()" * 900 + "\n",
+    "branches": "if a:\n    pass\n" + "elif a:\n    pass\n" * 1_100,
+    "alternatives in a string": "X = '" + "|".join(["a"] * 4_000) + "'\n",
+    "dots of an import": '"""\nfrom ' + "." * 100_000 + '\n"""\n',
+    "spaces of an import": '"""\nfrom' + " " * 100_000 + '\n"""\n',
+    "open imports": '"""\n' + "from a import (\n" * 20_000 + '"""\n',
 }
 MENTION = "from registry import ToolDef\n"
 
@@ -62,3 +73,36 @@ def test_circles_of_imports_aliases_classes_and_calls_end(tmp_path: Path) -> Non
         },
     )
     assert "false-declaration" in {f["rule"] for f in findings(tmp_path)}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in folders are a thing of POSIX")
+def test_a_pipe_among_the_files_is_a_fault_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    write(tmp_path, {"app.py": LYING})
+    done = tools_check(tmp_path, "check", "--format", "concise", ".")
+    assert done.returncode == 2
+    assert "pipe.py could not be read: no regular file" in done.stderr
+    assert "app.py:17:8" in done.stdout
+
+
+def test_a_tool_is_found_through_an_import_with_comments_and_continued_lines(tmp_path: Path) -> None:
+    """What the scan takes for the imports of a file decides whether the file is followed at all."""
+    write(
+        tmp_path,
+        {
+            "kit/__init__.py": "",
+            "kit/base.py": "from registry import ToolDef as Define\n",
+            "kit/plain.py": "X = 1\n",
+            "commented.py": LYING.replace(
+                "from registry import ToolDef, ToolInput",
+                "from pydantic import BaseModel as ToolInput\n"
+                "from kit import (\n    plain,  # (not this)\n    base,\n)",
+            ).replace("ToolDef(", "base.Define("),
+            "continued.py": LYING.replace(
+                "from registry import ToolDef, ToolInput",
+                "from pydantic import BaseModel as ToolInput\nfrom kit import plain, \\\n    base",
+            ).replace("ToolDef(", "base.Define("),
+        },
+    )
+    found = {f["file"] for f in findings(tmp_path) if f["rule"] == "false-declaration"}
+    assert found == {"commented.py", "continued.py"}

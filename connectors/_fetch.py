@@ -41,7 +41,7 @@ MAX_URL: Final = 8192
 HEAD_BYTES: Final = 128 * 1024
 # Each piece costs far more to take in than its bytes, so an answer cut into tiny ones would keep this process busy.
 MAX_PIECES: Final = 20_000
-AGENT: Final = "hedgerow (+https://pypi.org/project/hedgerow/)"
+AGENT: Final = "hedgerow"
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from tests.support.snapshots import Snapshots
 
 PREFIX = "not run: "
+
+# The examples and the tests' own processes are found from here; at the end, so that an installed wheel comes first.
+sys.path.append(str(Path(__file__).parent.parent))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 import threading
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, redirect_stdout, suppress
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Final, cast, final
@@ -207,8 +208,24 @@ async def bounded_stdio(*, max_message_bytes: int, drain_s: float) -> AsyncGener
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", source)) as (read, write):
             source.refuse = Refusal(write, max_message_bytes)
             pending = Pending()
-            with stopped_by_signals(source.stop):
+            with stopped_by_signals(source.stop), printed_elsewhere():
                 yield Incoming(read, pending, drain_s), Outgoing(write, pending)
+
+
+@contextmanager
+def printed_elsewhere() -> Generator[None]:
+    """Send what handlers print to standard error at once.
+
+    The SDK moves the file descriptor alone. What stands in Python's own buffer would be written when the process ends, and
+    then the descriptor is the protocol's again.
+    """
+    usual = sys.stdout
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        with suppress(OSError, ValueError):
+            usual.flush()
 
 
 @final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -81,7 +82,9 @@ class Wire:
 def wire(deployment: str, *options: str) -> Generator[Wire]:
     command = [sys.executable, "-m", "tests.support.mcp_process", deployment, *options]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    # As a host starts it: with a standard output that Python buffers.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         server = Wire(process)
         try:
             server.ask(

@@ -229,6 +229,30 @@ def test_a_read_is_stopped_and_a_write_runs_on_when_nobody_waits(effect: Any, st
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("effect", ["read", "write"])
+def test_a_loop_that_ends_before_the_handlers_first_step_gives_its_place_back(effect: Any) -> None:
+    """A task that is cancelled before it has begun never enters its body, so nothing in there can let go of the place."""
+
+    async def wait(request: Nothing) -> str:
+        await asyncio.sleep(WAIT_S)
+        return "late"
+
+    deployment = deploy(tool(wait, effect=effect), admission=bounded(1))
+
+    tasks: list[asyncio.Task[None]] = []
+
+    async def ask() -> None:
+        await asyncio.sleep(0)  # so that the handler's task is made in the very turn in which the loop is told to stop
+        await call(deployment)
+
+    async def main() -> None:
+        tasks.append(asyncio.create_task(ask()))
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert deployment.admission.in_use == 0
+
+
 def test_a_caller_that_leaves_while_it_waits_for_a_place_gives_up_its_turn() -> None:
     async def main() -> None:
         release = asyncio.Event()

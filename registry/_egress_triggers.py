@@ -131,7 +131,8 @@ HOST: Final = re.compile(r"\[[0-9A-Fa-f:.]*|[^\s/\\?#\"'<>|()\[\]}{,;⟨⟩]*(?:
 # A host as it stands after two slashes in running text: labels with a dot between (or what a browser maps
 # to one), a number that is an address, an encoded character, a port, an IPv6 literal. `//TODO` and `//div`
 # are none of these.
-UNBROKEN: Final = re.compile(r"(?!⟨)[^\s<]*")  # not before a placeholder of ours
+# Not before a placeholder of ours; over `<` too, since a tag that goes joins what stands on its sides.
+UNBROKEN: Final = re.compile(r"(?!⟨)\S*")
 ADDRESS_HOST: Final = re.compile(
     rf"""(?:
         [^.]+{DOT}[^\s.`]

@@ -34,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-snapshots", action="store_true", help="Write tests/snapshots anew; then read the diff.")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a parameter of bytes by its place; a compressed body's bytes hold the second in which they were made."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture
 def snapshots(request: pytest.FixtureRequest) -> Snapshots:
     """What is committed in tests/snapshots."""

@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types check bench dev pins clean
+.PHONY: demo test lint types check bench dev ingresses pins clean
 
 demo: $(STAMP)
 	@$(BIN)/python -m docs.examples.demo
@@ -24,9 +24,11 @@ types: $(STAMP)
 
 # Without the examples that are wrong on purpose, which tests/tools_check/test_own_repository.py holds.
 EXAMPLES := $(shell find docs/examples -name '*.py' -not -path '*/demo/*' -not -name test_my_tools.py)
+LISTED := registry connectors tools_check docs/examples
 
 check: $(STAMP)
 	$(BIN)/tools-check registry connectors tools_check $(EXAMPLES)
+	$(BIN)/tools-check inventory $(LISTED) --check docs/ingresses.md
 	$(BIN)/tools-check cases
 
 pytest: $(STAMP)
@@ -39,6 +41,10 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks
 
 dev: $(STAMP)
+
+# The committed list of ways in; read what it adds before you commit it.
+ingresses: $(STAMP)
+	$(BIN)/tools-check inventory $(LISTED) --write docs/ingresses.md
 
 $(STAMP): .ci/requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "hedgerow needs Python 3.11 or newer; this is %s. Write PYTHON=python3.12 make ..." % sys.version.split()[0])'

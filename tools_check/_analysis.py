@@ -48,6 +48,8 @@ class Judged:
     handler_path: str = ""
     handler_ordinal: int = -1
     handler_name: str = ""
+    called: frozenset[str] = frozenset()
+    whole: bool = True  # the handler was followed to its end
 
     @property
     def labels(self) -> Labels:
@@ -162,8 +164,7 @@ def follow_functions(run: Run, module: Module) -> None:
 
 OURS: Final = frozenset(
     {"ToolDef", "Foreign", "ToolFailed", "refuse", "reply", "fence_untrusted", "handler", "for_program",
-     "OwnReply",
-     "MixedReply"}
+     "OwnReply", "MixedReply", "call_tool", "call_tool_sync", "own", "owner", "stranger", "prompt", "unfence_untrusted"}
 )  # fmt: skip
 
 
@@ -183,10 +184,20 @@ def interesting(run: Run, module: Module) -> set[int]:
     """The functions of a module that are worth following for themselves: they build tools, or a rule looks
     at them.
     """
-    ours = OURS if uses_registry(module) else frozenset[str]()
+    ours = OURS | model_names(run, module) if uses_registry(module) else frozenset[str]()
     makers = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
     return of_interest(module, ours, makers) | of_interest(
         module, linked_names(run, module, ours | {"ToolDef"}), frozenset()
+    )
+
+
+def model_names(run: Run, module: Module) -> frozenset[str]:
+    """Names of the module that stand for a model's library or for a client of one."""
+    return frozenset(
+        name
+        for name, value in module.env.items()
+        if any(run.catalog.reads_prompts(root.name) for root in value.labels)
+        or any(run.catalog.reads_prompts(ref.qname) for ref in value.refs if isinstance(ref, Ext))
     )
 
 
@@ -258,6 +269,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
         o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
     )
+    judged.called, judged.whole = frozenset(frame.called), not run.exhausted
     if run.exhausted:
         judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
     place = definition_of(run, of(tool.definition) if tool.definition is not None else handler)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import json
 import tempfile
 from pathlib import Path
 
 from tools_check._check import Options, check_paths
+from tools_check._config import Config
 from tools_check._finding import Case
 from tools_check.rules import ALL, Rule
 
@@ -31,10 +32,21 @@ def run_case(rule: Rule, case: Case) -> list[int]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "case.py"
         path.write_text(case.source, encoding="utf-8")
-        report = check_paths([path], Options(cache=False))
+        config = Config(folder=Path(folder), ingresses=write_list(Path(folder), case))
+        report = check_paths([path], Options(config=config, cache=False))
     if report.faults:
         raise ValueError(f"{rule.name}: {case.title}: the case is no Python: {report.faults[0][1]}")
     return [f.line for f in report.findings if f.rule == rule.name]
+
+
+def write_list(folder: Path, case: Case) -> Path | None:
+    """The committed list of the case's project."""
+    if case.listed is None:
+        return None
+    path = folder / "ingresses.jsonl"
+    rows = [{"file": "case.py", "qualname": name, "style": style} for name, style in case.listed]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def judge(case: Case, lines: list[int], *, speaks: bool) -> str:
@@ -46,6 +58,3 @@ def judge(case: Case, lines: list[int], *, speaks: bool) -> str:
     if not speaks and lines:
         return f"reported on line {lines[0]}, but must be left alone"
     return ""
-
-
-__all__ = ["os", "run_cases"]

@@ -36,6 +36,7 @@ class Library:
     default: Kind = "unknown"
     methods: Kind | None = None
     classes: frozenset[str] = frozenset()
+    prompts: bool = False
 
 
 @final
@@ -103,6 +104,11 @@ class Catalog:
         kind = library.methods if is_method and library.methods else library.default
         return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
 
+    def reads_prompts(self, qname: str) -> bool:
+        """Whether what is given to a call of this name is read by a model."""
+        library = self.library(self.resolve(qname))
+        return library is not None and library.prompts
+
     def any_source(self, prefix: str) -> str | None:
         """Some source below a name: what an unknown member of it may be."""
         return next(
@@ -141,7 +147,7 @@ class Catalog:
 SECTIONS: Final = frozenset(
     {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
      "types",
-     "attributes", "effects", "classes", "quiet"}
+     "attributes", "effects", "classes", "quiet", "prompts"}
 )  # fmt: skip
 
 
@@ -201,6 +207,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         default=table.get("default", have.default),
         methods=table.get("methods", have.methods),
         classes=have.classes | classes,
+        prompts=bool(table.get("prompts", have.prompts)),
     )
     for short, target in table.get("returns", {}).items():
         catalog.returns[full(short)] = full(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,7 @@ from tools_check._finding import Finding, TraceStep
 from tools_check._scan import REGISTRY, SUPPRESSES, WORDINGS, importers
 from tools_check._store import FOLDER, Store
 from tools_check._suppress import Suppression, suppressions
+from tools_check._ways import listed
 from tools_check.rules import ALL, NAMES
 from tools_check.rules.fence_marker import BYTES
 
@@ -104,6 +106,7 @@ def check_paths(paths: Iterable[Path], options: Options) -> Report:
 
 def check_files(files: list[SourceFile], store: Store, options: Options) -> Report:
     """Check files that have been scanned."""
+    config = options.config
     by_path = {f.shown: f for f in files}
     words = {shown: found.words for shown, found in store.scans.items()}
     roots = importers(by_path, store.scans, {p for p, w in words.items() if w & REGISTRY})
@@ -118,6 +121,9 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
         read=lambda path: store.text(by_path[path]),
         modules=modules,
         suppressions=silencers,
+        listed=None if config.ingresses is None else listed(config.ingresses),
+        list_name="" if config.ingresses is None else Path(os.path.relpath(config.ingresses)).as_posix(),
+        from_list=lambda path: Path(os.path.relpath(path, config.folder)).as_posix(),
     )
     findings, silenced = apply_rules(facts, options.config)
     for source in files:
@@ -190,9 +196,13 @@ def shadow_notes(files: list[SourceFile], analysis: Analysis) -> tuple[str, ...]
 
 
 def answer_key(command: str, files: list[SourceFile], options: Options) -> str:
-    """A name for this question: the command, the files by name, the configuration and the checker."""
+    """A name for this question: the command, the files by name, the configuration, the list of ways in, the checker."""
     text = "\0".join([VERSION, command, str(Path.cwd()), options.config.digest, *(f.shown for f in files)])
-    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest() + checker_digest()
+    work = blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16)
+    ingresses = options.config.ingresses
+    if ingresses is not None and ingresses.is_file():
+        work.update(ingresses.read_bytes())
+    return work.hexdigest() + checker_digest()
 
 
 def checker_digest() -> str:

@@ -65,6 +65,10 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(path_type=Path),
     help="Check standard input as this file of the project.",
 )
+@click.option(
+    "--baseline", type=click.Path(path_type=Path, dir_okay=False), help="A file of known findings to leave out."
+)
+@click.option("--update-baseline", is_flag=True, help="Write the findings of this run into the baseline.")
 @click.option("--statistics", is_flag=True, help="Count the findings by rule instead of printing them.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be read, and stop.")
 @shared
@@ -72,6 +76,8 @@ def check(
     paths: tuple[Path, ...],
     format_: str,
     stdin_filename: Path | None,
+    baseline: Path | None,
+    update_baseline: bool,
     statistics: bool,
     show_files: bool,
     jobs: int,
@@ -85,18 +91,58 @@ def check(
         options.overlay[shown_as(stdin_filename)] = sys.stdin.buffer.read()
         if not stdin_filename.exists():
             raise click.UsageError(f"--stdin-filename: there is no file {stdin_filename}")
+    baseline = baseline or options.config.baseline
+    if update_baseline and baseline is None:
+        raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.tools_check]")
+    if update_baseline and stdin_filename is not None:
+        raise click.UsageError("--update-baseline: a check of standard input does not see what the baseline holds")
     if show_files:
         click.echo("".join(f"{name}\n" for name in listed(targets, options)), nl=False)
         return
     with Progress() as progress:
         options.tick = progress.tick
         report = guarded(lambda: check_paths(targets, options))
+    if baseline is not None:
+        report = put_off(report, baseline, update=update_baseline)
     if statistics:
         click.echo("".join(f"{count:>6}  {rule}\n" for rule, count in report.statistics()), nl=False)
     else:
         click.echo(FORMATS[format_](report), nl=False)
     tell(report)
     sys.exit(report.exit_code)
+
+
+def put_off(report: Report, path: Path, *, update: bool) -> Report:
+    """The report without what the baseline knows. The file shrinks without a word; what it grows by is told."""
+    from collections import Counter
+
+    from tools_check import _baseline
+
+    folder = path.parent
+    if not update:
+        try:
+            known = _baseline.read(path)
+        except _baseline.BaselineError as error:
+            raise click.UsageError(f"--baseline: {error}") from error
+        compared = _baseline.compare(report, known, folder)
+        if compared.known:
+            click.echo(f"tools-check: {path} holds back {compared.known} known finding(s)", err=True)
+        return compared.report
+    if report.faults:
+        click.echo("tools-check: the baseline was not written, since a file could not be read", err=True)
+        return report
+    first = not path.exists()
+    try:
+        known = Counter() if first else _baseline.read(path)
+        compared = _baseline.compare(report, known, folder)
+        _baseline.write(path, report.findings, folder)
+    except (_baseline.BaselineError, OSError) as error:
+        raise click.UsageError(f"--update-baseline: {error}") from error
+    for finding in () if first else compared.new:
+        click.echo(f"tools-check: new in the baseline: {finding.file}:{finding.line} {finding.rule}", err=True)
+    new, gone = len(compared.new), compared.gone
+    click.echo(f"tools-check: {path} holds {compared.known + new} finding(s) ({new} new, {gone} gone)", err=True)
+    return _baseline.compare(report, _baseline.read(path), folder).report
 
 
 @cli.command()

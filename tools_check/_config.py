@@ -13,6 +13,7 @@ KEYS: Final = {
     "environment": '"own" or "foreign": whether console input, environment variables and configuration are the owner\'s words',  # noqa: E501
     "sources": "tables as in tools_check/sources.toml: libraries and functions of your own",
     "frameworks": "tables as in tools_check/frameworks.toml: how tools of another framework look",
+    "ingresses": "the committed list of ways in, written by `tools-check inventory --write`",
     "baseline": "the file of findings that are known",
     "per-path-ignores": "a table: regular expression -> {rules = [...], reason = \"...\"}",
 }  # fmt: skip
@@ -31,7 +32,8 @@ class Config:
     environment: str = "own"
     sources: Mapping[str, Any] = field(default_factory=dict[str, Any])
     frameworks: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    baseline: str | None = None
+    baseline: Path | None = None
+    ingresses: Path | None = None
     ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     folder: Path = Path()
     digest: str = ""
@@ -90,8 +92,19 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
         environment=environment,
         sources=table.get("sources", {}),
         frameworks=table.get("frameworks", {}),
-        baseline=table.get("baseline"),
+        baseline=beside(path, table, "baseline"),
+        ingresses=beside(path, table, "ingresses"),
         ignores=tuple(ignores),
         folder=path.parent,
         digest=repr(sorted(table.items(), key=lambda item: item[0])),
     )
+
+
+def beside(path: Path, table: Mapping[str, Any], name: str) -> Path | None:
+    """A file that the configuration names, from where the configuration lies."""
+    value = table.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{path}: {name} is {value!r}; write the path of a file")
+    return path.parent / value

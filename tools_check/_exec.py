@@ -483,7 +483,8 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
     known = run.memo.get(key)
     if known is None:
         known = invoke_fresh(run, frame, func, module, definition, args, key)
-    value, events, _ = known
+    value, events, _, called = known
+    frame.called |= called
     for kind, event in events.items():
         add_event(frame, kind, event)
     if value.labels:
@@ -500,15 +501,15 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
 
 def invoke_fresh(
     run: Run, frame: Frame, func: Func, module: Module, definition: Def, args: _call.Args, key: Any
-) -> tuple[Value, dict[Any, Value], int]:
+) -> tuple[Value, dict[Any, Value], int, set[str]]:
     mark = ("call", func.module, func.at, id(func.env))
     nested = run.active.get(mark, [])
     if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.exhausted:
         if nested:
             nested[-1] = EMPTY
         if run.exhausted or len(run.stack) > MAX_DEPTH:
-            return labelled(args.labels(), DATA), {}, 0
-        return EMPTY, {}, 0
+            return labelled(args.labels(), DATA), {}, 0, set()
+        return EMPTY, {}, 0, set()
     before = run.steps
     run.visited.add((func.module, func.at))
     inner = Frame(module, definition, Env(func.env))
@@ -531,7 +532,7 @@ def invoke_fresh(
         value = of(obj)
     if inner.returns.is_empty() and not (definition.flags & GENERATOR):
         value = declared_result(run, inner, func, definition)
-    result = (value, inner.events, run.steps - before)
+    result = (value, inner.events, run.steps - before, inner.called)
     fresh = any(o.serial > inner.start and not o.shared for o in value.objects())
     if not inner.impure and not (fresh and run.steps - before < 200) and not run.exhausted:
         run.memo[key] = result

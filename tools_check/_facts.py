@@ -24,6 +24,9 @@ class Facts:
     analysis: Analysis
     read: Callable[[str], str]
     modules: Mapping[str, ModuleIR]  # by shown path: the files that rules over text look at
+    listed: frozenset[tuple[str, str, str]] | None = None  # the committed list of ways in: file, name, style
+    list_name: str = ""
+    from_list: Callable[[str], str] = lambda path: path  # how the list calls a file
     suppressions: Mapping[str, list[Suppression]] = field(default_factory=dict[str, list[Suppression]])
     _places: dict[str, Positions] = field(default_factory=dict[str, Positions])
 

@@ -56,3 +56,5 @@ class Case:
     title: str
     source: str
     line: int | None = None
+    listed: tuple[tuple[str, str], ...] | None = None
+    """The name and the style of the ways in that the project's list holds; None without a list."""

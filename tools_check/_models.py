@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _ours, _outside
+from tools_check import _call, _classes, _eval, _frameworks, _ours, _outside, _prompts
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -102,12 +102,17 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return labelled(join_labels([flat(receiver), args.labels()]), DATA)
 
 
+PLAIN: Final = frozenset(name for kind in (str, bytes, dict, list, set) for name in dir(kind))
+
+
 def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
     """A method of a string, a number, or of a JSON-like value of which only the labels are known."""
     receiver = ref.receiver
     if ref.name in SCALAR:
         return CLEAN
     labels: list[Labels] = [receiver.labels]
+    if ref.name not in PLAIN and _prompts.is_client(run, receiver.labels):
+        _prompts.reached(run, frame, site, f"{ref.name}()", args.labels())
     known = _eval.single(receiver)
     if ref.name in TAKES_OTHERS or receiver.labels:
         for value in args.values():
@@ -294,6 +299,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
             run.event(frame, run.source(frame, site, qname, effect))
         return of(run.new(frame, "ext", entry.returns)) if entry.returns else CLEAN
     theirs = args.labels()
+    if theirs and run.catalog.reads_prompts(qname):
+        _prompts.reached(run, frame, site, f"{entry.qname}()", theirs)
     if entry.returns == "registry.Foreign":
         labels = mine if foreign else run.source(frame, site, entry.qname, entry.origin)
         return made(run, frame, entry.returns, labels, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _classes, _eval
+from tools_check import _call, _classes, _eval, _prompts
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import (
     CLEAN,
@@ -18,12 +18,14 @@ from tools_check._values import (
     Value,
     flat,
     join,
+    join_labels,
     labelled,
     of,
     sorted_refs,
     without_labels,
 )  # fmt: skip
 
+COMPUTED: Final = ""  # stands for the name of a tool that is not a constant
 FIELDS = ("name", "description", "input", "handler", "untrusted_output", "scope", "effect", "dispatches")
 
 
@@ -45,19 +47,17 @@ def call_ours(run: Run, frame: Frame, name: str, args: _call.Args, site: int) ->
         case "IngressRefused":
             return refused(run, frame, args, site)
         case "call_tool" | "call_tool_sync":
-            return foreign(run, frame, EMPTY, site)
+            return nested(run, frame, args, site)
         case "fence_untrusted":
-            labels = args.labels()
             text = args.get(0, "text") or EMPTY
-            source = labels or run.source(frame, site, "fence_untrusted", "fenced by hand")
-            run.note("fence-call", frame, site, "fence_untrusted", source)
+            source = run.passed(frame, site, "fence_untrusted", "fenced by hand", args.labels())
+            run.note("fence-call", frame, site, "fence_untrusted", args.labels() or source)
             run.fenced.update(source)
             obj = run.new(frame, "fenced")
             obj.elem = join(labelled(source), without_labels(text))
             return of(obj)
         case "unfence_untrusted":
-            labels = args.labels() or run.source(frame, site, "unfence_untrusted", "unfenced text")
-            return labelled(labels, DATA)
+            return labelled(run.passed(frame, site, "unfence_untrusted", "unfenced text", args.labels()), DATA)
         case "fence_notice" | "remaining_s":
             return CLEAN
         case "Media":
@@ -69,11 +69,38 @@ def call_ours(run: Run, frame: Frame, name: str, args: _call.Args, site: int) ->
             obj.elem = join(*args.values())
             return of(obj)
         case "run_registry_tool" | "run_registry_tool_sync":
-            return labelled(run.source(frame, site, f"registry.{name}", "a tool's answer"), DATA)
-        case "own" | "owner" | "stranger" | "prompt":
+            answer = run.source(frame, site, f"registry.{name}", "a tool's answer")
+            run.fenced.update(answer)
+            return labelled(answer, DATA)
+        case "own" | "owner":
+            _prompts.reached(run, frame, site, f"{name}()", shown_labels(args))
+            return CLEAN
+        case "stranger":
+            _prompts.told(run, frame, site, shown_labels(args))
+            source = run.passed(frame, site, "stranger", "a stranger's part of a prompt", shown_labels(args))
+            run.fenced.update(source)
+            return labelled(source, DATA)
+        case "prompt":
+            _prompts.reached(run, frame, site, "prompt()", shown_labels(args))
             return labelled(args.labels(), DATA)
         case _:
             return None
+
+
+def shown_labels(args: _call.Args) -> Labels:
+    """The labels of the arguments, those inside a `Foreign` too."""
+    inner = [o.elem for value in args.values() for o in value.objects() if o.kind == "foreign"]
+    return join_labels([args.labels(), *(flat(value) for value in inner)])
+
+
+def nested(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:
+    """`call_tool(name, arguments)`: which tools a handler calls is remembered with it."""
+    name = args.get(0, "name") or EMPTY
+    names = set(name.strings())
+    frame.called |= names or {COMPUTED}
+    if not name.exact:
+        frame.called.add(COMPUTED)
+    return foreign(run, frame, EMPTY, site)
 
 
 def tool(run: Run, frame: Frame, args: _call.Args, site: int, base: Obj | None) -> Value:
@@ -174,6 +201,7 @@ def foreign_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args
 def reply(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:
     """A `reply(...)`: own parts and foreign parts side by side."""
     obj = run.new(frame, "reply")
+    note_fragments(run, frame, args, site)
     own: list[Value] = []
     theirs: list[Value] = []
     parts = list(args.positional)
@@ -194,6 +222,16 @@ def reply(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:
     obj.fields["own"] = join(*own)
     obj.fields["foreign"] = join(*theirs)
     return of(obj)
+
+
+BLOCKS: Final = 3
+
+
+def note_fragments(run: Run, frame: Frame, args: _call.Args, site: int) -> None:
+    """Each foreign part becomes a block of its own; more than three are hard to read."""
+    blocks = sum(any(o.kind == "foreign" for o in part.objects()) for part in args.positional)
+    if blocks > BLOCKS:
+        run.note("fragmented-reply", frame, site, str(blocks))
 
 
 def refuse(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _models, _names, _ours, _shapes
+from tools_check import _call, _classes, _eval, _frameworks, _models, _names, _ours, _prompts, _shapes
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -63,6 +63,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         run.event(frame, labels)
         return _models.made(run, frame, entry.returns, {}, None) if entry.returns else CLEAN
     if entry.kind == "source":
+        if run.catalog.reads_prompts(entry.qname):
+            _prompts.reached(run, frame, site, f"{qname}()", args.labels())
         labels = run.source(frame, site, qname, entry.origin)
         if qname not in run.catalog.quiet:
             run.event(frame, labels)

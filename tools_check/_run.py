@@ -44,7 +44,7 @@ class Frame:
     """One activation: a function, a class body or a module."""
 
     __slots__ = (
-        "caught", "definition", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal",
+        "called", "caught", "definition", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal",
         "owner", "path",
         "recursed", "returns", "self_value", "start", "token", "yields",
     )  # fmt: skip
@@ -59,6 +59,7 @@ class Frame:
         self.token = 0
         self.events: dict[Any, Value] = {}  # what an exception of a kind may carry
         self.caught: list[Value] = []
+        self.called: set[str] = set()  # the tools that were called from here by name; "" is a name that was computed
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.impure = False
@@ -91,6 +92,7 @@ class Noted:
     text: str
     labels: Labels
     strength: str = "error"
+    inside: str = ""  # the qualified name of the function that it stands in
 
 
 @final
@@ -117,7 +119,7 @@ class Run:
         self.project = project
         self.catalog = catalog
         self.stack: list[Frame] = []
-        self.memo: dict[Any, tuple[Value, dict[Any, Value], int]] = {}
+        self.memo: dict[Any, tuple[Value, dict[Any, Value], int, set[str]]] = {}
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
@@ -136,7 +138,7 @@ class Run:
         self.tools: dict[Any, ToolSeen] = {}
         self.entry = False
         self.visited: set[tuple[str, int]] = set()
-        self.fenced: set[Root] = set()
+        self.fenced: set[Root] = set()  # what was fenced on its way, and may stand in a prompt
         self.frameworks: Any = None
         self.searched: set[Cls] = set()
         self.originals: dict[Any, Func] = {}
@@ -150,6 +152,13 @@ class Run:
         """The label of bytes that come in here."""
         root = Root("foreign", name, frame.module.path, site)
         return {root: Label(root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else"))}
+
+    def passed(self, frame: Frame, site: int, name: str, origin: str, labels: Labels) -> Labels:
+        """The label of bytes that came in elsewhere and went through `name` here; the way that they took is kept."""
+        root = Root("foreign", name, frame.module.path, site)
+        step = Step(frame.module.path, site, f"passed through {name}()")
+        before = min(labels.values(), key=lambda la: (la.depth, la.root), default=None)
+        return {root: Label(root, before.origin if before else origin, step, before)}
 
     def unknown(self, frame: Frame, site: int, name: str) -> Labels:
         """The label of a call that cannot be followed."""
@@ -175,8 +184,9 @@ class Run:
         key = (rule, frame.module.path, site)
         have = self.noted.get(key)
         if have is None or (labels and not have.labels):
+            inside = frame.definition.qualname if frame.definition is not None else ""
             self.noted[key] = Noted(
-                rule=rule, path=frame.module.path, site=site, text=text, labels=labels, strength=strength
+                rule=rule, path=frame.module.path, site=site, text=text, labels=labels, strength=strength, inside=inside
             )
 
     # -- heap

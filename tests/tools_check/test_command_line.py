@@ -202,3 +202,103 @@ def test_a_broken_cache_is_worked_around(tmp_path: Path) -> None:
         if path.is_file():
             path.write_bytes(os.urandom(64))
     assert findings(tmp_path) == before
+
+
+# -- a baseline
+
+
+def test_a_known_finding_is_held_back_and_a_new_one_is_not(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    made = tools_check(tmp_path, "--baseline", "known.json", "--update-baseline", "app.py")
+    assert (made.returncode, made.stdout) == (0, "nothing found in 1 file\n")
+    assert "known.json holds 1 finding(s) (1 new, 0 gone)" in made.stderr
+
+    write(tmp_path, {"app.py": "# a line above\n" + LYING, "other.py": LYING})
+    done = tools_check(tmp_path, "--baseline", "known.json", "--format", "concise")
+    assert done.returncode == 1
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["other.py"]
+    assert "known.json holds back 1 known finding(s)" in done.stderr
+
+
+def test_a_baseline_counts_its_findings(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    tools_check(tmp_path, "--baseline", "known.json", "--update-baseline")
+    again = LYING.partition("TOOL = ")
+    write(tmp_path, {"app.py": LYING + "\n" + "AGAIN = " + again[2]})
+    done = tools_check(tmp_path, "--baseline", "known.json", "--format", "concise")
+    assert (done.returncode, len(done.stdout.splitlines())) == (1, 1)
+
+
+def test_a_baseline_shrinks_without_a_word_and_says_what_it_grows_by(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING, "pyproject.toml": '[tool.tools_check]\nbaseline = "known.json"\n'})
+    tools_check(tmp_path, "--update-baseline")
+    write(tmp_path, {"app.py": HONEST, "other.py": LYING})
+    done = tools_check(tmp_path, "--update-baseline")
+    assert done.returncode == 0
+    assert "new in the baseline: other.py:17 false-declaration" in done.stderr
+    assert "holds 1 finding(s) (1 new, 1 gone)" in done.stderr
+    write(tmp_path, {"other.py": HONEST})
+    assert "new in" not in tools_check(tmp_path, "--update-baseline").stderr
+    assert json.loads((tmp_path / "known.json").read_text())["findings"] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"version": 2, "findings": []}', '{"version": 1}', '{"version": 1, "findings": [{}]}']
+)
+def test_a_file_that_is_no_baseline_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"app.py": LYING, "known.json": text})
+    done = tools_check(tmp_path, "--baseline", "known.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "known.json" in done.stderr
+    assert "--update-baseline" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_baseline_that_is_not_there_is_refused_and_one_that_cannot_be_seen_whole_is_not_written(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {"app.py": LYING})
+    assert "there is no file none.json" in tools_check(tmp_path, "--baseline", "none.json").stderr
+    assert "needs --baseline FILE" in tools_check(tmp_path, "--update-baseline").stderr
+    write(tmp_path, {"broken.py": "def page(:\n"})
+    done = tools_check(tmp_path, "--baseline", "known.json", "--update-baseline")
+    assert done.returncode == 2
+    assert not (tmp_path / "known.json").exists()
+
+
+# -- the committed list of ways in
+
+
+def test_a_way_in_that_the_committed_list_does_not_hold_is_reported_where_it_stands(tmp_path: Path) -> None:
+    settings = '[tool.tools_check]\ningresses = "docs/ingresses.md"\n'
+    write(tmp_path, {"app.py": HONEST, "pyproject.toml": settings, "docs/ingresses.md": ""})
+    (row,) = findings(tmp_path)
+    assert (row["rule"], row["file"]) == ("unlisted-ingress", "app.py")
+
+    assert tools_check(tmp_path, "inventory", "--write", "docs/ingresses.md").returncode == 0
+    assert findings(tmp_path) == []
+
+
+def test_a_list_that_cannot_be_read_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": HONEST, "pyproject.toml": '[tool.tools_check]\ningresses = "none.md"\n'})
+    done = tools_check(tmp_path)
+    assert done.returncode == 2
+    assert "none.md is no list of ways in" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_inventory_lists_what_reaches_a_prompt(tmp_path: Path) -> None:
+    code = (
+        "import httpx\nimport openai\nfrom registry.prompt import own, prompt, stranger\n\nCLIENT = openai.OpenAI()\n\n"
+        "def fenced(url: str) -> object:\n"
+        "    return prompt(own('Sum up.'), stranger(httpx.get(url).text, origin='page'))\n\n"
+        "def bare(url: str) -> object:\n"
+        "    return CLIENT.responses.create(model='m', input=httpx.get(url).text)\n"
+    )
+    write(tmp_path, {"app.py": code})
+    done = tools_check(tmp_path, "inventory", "--format", "jsonl")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(r["qualname"], r["style"], r["declaration"], r["sources"]) for r in rows] == [
+        ("fenced: stranger()", "prompt", "a stranger's part", ["httpx.get"]),
+        ("bare: create()", "prompt", "no fence", ["httpx.get"]),
+    ]

@@ -12,6 +12,7 @@ from tools_check._finding import Case, Finding, Severity
 from tools_check.rules import (
     bad_suppression,
     computed_declaration,
+    dispatch_mismatch,
     double_fence,
     empty_origin,
     false_declaration,
@@ -19,11 +20,14 @@ from tools_check.rules import (
     foreign_error,
     foreign_format,
     foreign_framing,
+    fragmented_reply,
     hand_rolled_fence,
     handler_bypass,
     missing_declaration,
     needless_origin,
     undecided_declaration,
+    unfenced_prompt,
+    unlisted_ingress,
     unused_suppression,
 )  # fmt: skip
 
@@ -62,7 +66,8 @@ ALL: Final = tuple(
     for module in (
         false_declaration, missing_declaration, empty_origin, computed_declaration, undecided_declaration,
         needless_origin, hand_rolled_fence, fence_marker, double_fence, foreign_framing, foreign_format, foreign_error,
-        handler_bypass, bad_suppression, unused_suppression,
+        handler_bypass, unfenced_prompt, dispatch_mismatch, fragmented_reply, unlisted_ingress,
+        bad_suppression, unused_suppression,
     )
 )  # fmt: skip
 BY_NAME: Final = {r.name: r for r in ALL}

@@ -1,0 +1,174 @@
+"""The ways in for bytes that somebody else chose, one row each: tools, calls of the fence, and what reaches a prompt.
+
+A row is what a reviewer reads and what a committed list keeps; it is named without line numbers, so that only a change of the
+ways in changes the list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from tools_check._analysis import Judged, Verdict
+from tools_check._facts import Facts, statement_site, tool_name
+from tools_check._finding import TraceStep
+from tools_check._run import Noted
+
+UNTRUSTED: Final[dict[Verdict, bool | None]] = {"foreign": True, "own": False, "undecided": None}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One way in."""
+
+    file: str
+    line: int
+    qualname: str
+    name: str
+    style: str
+    declaration: str
+    verdict: Verdict
+    origins: tuple[str, ...]
+    sources: tuple[str, ...]
+    trace: tuple[TraceStep, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "line": self.line,
+            "qualname": self.qualname,
+            "name": self.name,
+            "style": self.style,
+            "declaration": self.declaration,
+            "verdict": self.verdict,
+            "untrusted": UNTRUSTED[self.verdict],
+            "origins": list(self.origins),
+            "sources": list(self.sources),
+            "trace": [{"file": s.file, "line": s.line, "text": s.text, "why": s.why} for s in self.trace],
+        }
+
+
+def order(row: Row) -> tuple[str, int, str, str, str]:
+    return (row.file, row.line, row.qualname, row.style, row.name)
+
+
+def row_of(facts: Facts, judged: Judged) -> Row:
+    """A tool's row."""
+    path = judged.handler_path or judged.tool.path
+    line = facts.places(path).of(statement_site(judged.handler_ordinal)).line
+    label = judged.first("foreign") or judged.first("unknown")
+    kind = "foreign" if judged.verdict == "foreign" else "unknown"
+    labels = [la for root, la in sorted(judged.labels.items()) if root.kind == kind]
+    return Row(
+        file=path,
+        line=line,
+        qualname=judged.handler_name,
+        name=tool_name(judged) if judged.tool.style == "registry" else judged.handler_name.rpartition(".")[2],
+        style=judged.tool.style,
+        declaration=declaration(judged),
+        verdict=judged.verdict,
+        origins=tuple(sorted({la.origin for la in labels if la.origin})),
+        sources=tuple(sorted({la.root.name for la in labels})),
+        trace=facts.trace(label),
+    )
+
+
+def declaration(judged: Judged) -> str:
+    """What the tool says of itself, as far as it is a constant."""
+    if judged.tool.style != "registry":
+        return ""
+    value = judged.tool.fields.get("untrusted_output")
+    if value is None:
+        return "missing"
+    if value.exact and value.consts:
+        return " or ".join(sorted("False" if c == ("bool", False) else repr(c[1]) for c in value.consts))
+    return "a function of the input" if value.refs else "computed"
+
+
+SEAMS: Final = (
+    ("fence-call", "seam", "fenced by hand"),
+    ("prompt-part", "prompt", "a stranger's part"),
+    ("unfenced-prompt", "prompt", "no fence"),
+)
+
+
+def seams(facts: Facts) -> list[Row]:
+    """Ways in past the dispatcher: calls of the fence, and what reaches a prompt or a model."""
+    return [row for rule, style, declared in SEAMS for row in seam(facts, rule, style, declared)]
+
+
+def seam(facts: Facts, rule: str, style: str, declared: str) -> list[Row]:
+    out: list[Row] = []
+    for noted in facts.noted(rule):
+        line = facts.places(noted.path).of(noted.site).line
+        label = min(noted.labels.values(), key=lambda la: (la.depth, la.root), default=None)
+        out.append(
+            Row(
+                file=noted.path,
+                line=line,
+                qualname=seam_name(noted),
+                name=noted.text,
+                style=style,
+                declaration=declared,
+                verdict="foreign",
+                origins=tuple(sorted({la.origin for la in noted.labels.values() if la.origin})),
+                sources=tuple(sorted({la.root.name for la in noted.labels.values()})),
+                trace=facts.trace(label),
+            )
+        )
+    return out
+
+
+def seam_name(noted: Noted) -> str:
+    """The function that it stands in, and what is called there; never the name of a handler alone."""
+    return f"{noted.inside or '<module>'}: {noted.text}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    return (
+        f"{row.file}:{row.line}",
+        row.qualname,
+        row.style,
+        row.declaration or "-",
+        row.verdict,
+        ", ".join(row.sources) or "-",
+    )
+
+
+# -- the committed list
+
+CELL: Final = re.compile(r"(?<!\\)\|")
+Listed = tuple[str, str, str]
+
+
+def listed(path: Path) -> frozenset[Listed]:
+    """File, name and style of each way in that a committed list (Markdown, or jsonl by its name) holds.
+
+    Raises:
+        ValueError: when the file cannot be read as such a list.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if path.suffix == ".jsonl":
+            rows = [json.loads(line) for line in lines if line.strip()]
+            return frozenset((str(row["file"]), str(row["qualname"]), str(row["style"])) for row in rows)
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"ingresses: {path} is no list of ways in ({type(error).__name__})") from error
+    cut = [
+        [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] for line in lines if line.startswith("| ")
+    ]
+    return frozenset((cell[0], cell[1], cell[2]) for cell in cut[2:] if len(cell) >= 3)
+
+
+def key(row: Row) -> Listed:
+    return (row.file, row.qualname, row.style)
+
+
+def rows_of(facts: Facts, judged: Iterable[Judged]) -> list[Row]:
+    """The rows of these tools, and of every other way in that was seen."""
+    return [row_of(facts, one) for one in judged if one.handler_name] + seams(facts)

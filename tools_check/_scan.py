@@ -23,7 +23,7 @@ IMPORTS: Final = re.compile(
     re.MULTILINE,
 )
 COMMENT: Final = re.compile(rb"#[^\n]*+|\\")
-OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b|\bForeign\b|\.handler\b")
+OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b")
 
 
 class Scan(NamedTuple):

@@ -383,7 +383,7 @@ def _match_statement(run: Run, frame: Frame, s: Node) -> bool:
 STATEMENTS: Final = {
     "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,
     "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": _match_statement, "def": on_def,
-    "class": on_class, "imp": on_import, "from": on_from, "global": on_global, "nonlocal": on_nonlocal,
+    "class": on_class, "import": on_import, "from": on_from, "global": on_global, "nonlocal": on_nonlocal,
     "assert": on_assert, "type": on_type,
 }  # fmt: skip
 

@@ -40,6 +40,8 @@ Node = tuple[Any, ...]
 SITE_BITS: Final = 10
 SITE_MASK: Final = (1 << SITE_BITS) - 1
 
+OF_NAMES: Final = frozenset({"global", "nonlocal", "import", "from"})
+
 ASYNC: Final = 1
 GENERATOR: Final = 2
 LAMBDA: Final = 4
@@ -121,7 +123,14 @@ def walk(node: object) -> Iterator[Node]:
             continue
         if (item and isinstance(item[0], str)) or (len(item) > 1 and isinstance(item[1], str)):
             yield item
+        if is_of_names(item):
+            continue
         stack.extend(reversed(item))
+
+
+def is_of_names(statement: Node) -> bool:
+    """Whether a statement holds bare names, which must not be taken for tags: `global x` is no call."""
+    return len(statement) > 1 and isinstance(statement[0], int) and statement[1] in OF_NAMES
 
 
 def dotted(node: Node | None) -> str | None:

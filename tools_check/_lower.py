@@ -194,7 +194,7 @@ class Lowerer:
 
     def imported(self, node: Any) -> Node:
         return (
-            "imp",
+            "import",
             tuple((dotted_name(a.name), a.asname.name.value if a.asname else None) for a in node.names),
         )
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tools_check._ir import ModuleIR, Node, is_node
+from tools_check._ir import ModuleIR, Node, is_node, is_of_names
 
 # A text that words a fence holds one of these; the look at a file's bytes is for these alone.
 HINTS: Final = (
@@ -169,6 +169,8 @@ def collect_block(body: tuple[Node, ...], table: dict[str, str], out: list[Text]
         ordinal, tag = statement[0], statement[1]
         if tag == "e" and statement[2][0] == "k":
             continue  # a docstring
+        if is_of_names(statement):
+            continue
         for part in statement[2:]:
             if not is_node(part):
                 continue

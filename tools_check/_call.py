@@ -201,7 +201,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
         case Obj():
             return call_object(run, frame, ref, args, site)
         case Import():
-            return call(run, frame, _names.resolve(run, of(ref)), args, site)
+            return call(run, frame, _names.settle(run, ref), args, site)
         case Super():
             return of(ref)
         case Mod() | Data():

@@ -95,7 +95,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         elif isinstance(ref, Func):
             out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
         elif isinstance(ref, Import):
-            out.append(attribute(run, frame, _names.resolve(run, of(ref)), name, site))
+            out.append(attribute(run, frame, _names.settle(run, ref), name, site))
     if clean and all(v is CLEAN for v in out):
         return CLEAN
     if base.labels and not clean:

@@ -117,6 +117,13 @@ def resolve(run: Run, value: Value) -> Value:
     return join(Value(value.labels, rest, value.consts, exact=value.exact), *parts)
 
 
+def settle(run: Run, ref: Import) -> Value:
+    """What an imported name stands for now; nothing while the module that defines it is still being run."""
+    found = resolve(run, of(ref))
+    known = frozenset(r for r in found.refs if not isinstance(r, Import))
+    return found if known == found.refs else Value(found.labels, known, found.consts, exact=found.exact)
+
+
 def module_ref(run: Run, name: str) -> Mod | Ext:
     return Mod(name) if run.project.has(name) and not is_ours(run, name) else Ext(name)
 

@@ -99,7 +99,10 @@ def analyse(
             modules.append(module)
     for module in modules:
         budget(run)
-        _exec.run_module(run, module)
+        try:
+            _exec.run_module(run, module)
+        except RecursionError:
+            deeper(run, module.path)
     if frameworks is not None:
         _frameworks.find_base_classes(run, project.loaded())
     for module in modules:
@@ -147,19 +150,36 @@ def follow_functions(run: Run, module: Module) -> None:
         if index not in chosen:
             continue
         budget(run, STEPS_PER_ENTRY // 3)
-        frame = Frame(module, None, None)
-        if definition.owner < 0:
-            _exec.call_with_types(run, frame, Func(module.name, index, None, None, None))
-            continue
-        cls = Cls(module.name, definition.owner)
-        if cls not in run.class_env:
-            continue
-        method = _classes.find_method(run, cls, definition.name)
-        if method is not None and (method.module, method.at) == (module.name, index):
-            kind = _classes.kind_of(definition)
-            me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
-            _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
+        try:
+            follow_function(run, module, index, definition)
+        except RecursionError:
+            deeper(run, module.path)
     run.entry = False
+
+
+def follow_function(run: Run, module: Module, index: int, definition: Def) -> None:
+    """Follow a function, or a method on an instance of its class, with arguments of which only the types are known."""
+    frame = Frame(module, None, None)
+    if definition.owner < 0:
+        _exec.call_with_types(run, frame, Func(module.name, index, None, None, None))
+        return
+    cls = Cls(module.name, definition.owner)
+    if cls not in run.class_env:
+        return
+    method = _classes.find_method(run, cls, definition.name)
+    if method is not None and (method.module, method.at) == (module.name, index):
+        kind = _classes.kind_of(definition)
+        me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
+        _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
+
+
+def deeper(run: Run, path: str) -> Value:
+    """Give up on one entry: it is undecided, and the run says so. The stack of what was being followed is dropped."""
+    run.too_deep.add(path)
+    run.exhausted = True
+    run.stack.clear()
+    run.active.clear()
+    return EMPTY
 
 
 OURS: Final = frozenset(
@@ -263,7 +283,10 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     assert module is not None, "a tool was seen in a module that is loaded"
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
-    answer = follow_handler(run, frame, tool, handler)
+    try:
+        answer = follow_handler(run, frame, tool, handler)
+    except RecursionError:
+        answer = deeper(run, tool.path)
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(

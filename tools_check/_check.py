@@ -134,7 +134,7 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
         files=len(files),
         parsed=store.parsed,
         silenced=silenced,
-        notes=shadow_notes(files, analysis),
+        notes=(*shadow_notes(files, analysis), *depth_notes(analysis)),
         shown_files=tuple(f.shown for f in files),
     )
 
@@ -189,6 +189,15 @@ def shadow_notes(files: list[SourceFile], analysis: Analysis) -> tuple[str, ...]
     shown = next((f.shown for f in files if f.name == "registry"), "registry")
     return (
         f"{shown} is a module named `registry`, which hides hedgerow's own: its tools are not seen where it is imported.",
+    )
+
+
+def depth_notes(analysis: Analysis) -> tuple[str, ...]:
+    """Code that the checker gave up on is told, never passed over."""
+    return tuple(
+        f"{path} holds code that goes deeper than can be followed: what depends on it is undecided, and the rules over "
+        "calls may have missed something there"
+        for path in sorted(analysis.run.too_deep)
     )
 
 

@@ -124,6 +124,7 @@ class Run:
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
         self.exhausted = False
+        self.too_deep: set[str] = set()  # files with code that goes deeper than can be followed
         self.version = 0  # grows with every change of shared state
         self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
         self.instances: dict[Cls, Value] = {}

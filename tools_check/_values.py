@@ -129,8 +129,9 @@ class Func(NamedTuple):
     self_value: Value | None
     owner: Cls | None
 
-    def key(self) -> tuple[Any, ...]:
-        bound = self.self_value.digest(1) if self.self_value else None
+    def key(self, depth: int = 1, work: list[int] | None = None) -> tuple[Any, ...]:
+        """A hashable summary; an object may hold a method that is bound to it, so `depth` ends the circle."""
+        bound = self.self_value.digest(depth, work) if self.self_value and depth >= 0 else None
         return ("fn", self.module, self.at, id(self.env), bound)
 
     def __hash__(self) -> int:
@@ -275,7 +276,7 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
         )
         return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work))
     if isinstance(ref, Func):
-        return ref.key()
+        return ref.key(min(depth, 2) - 1, work)
     if isinstance(ref, Method):
         return ("m", ref.kind, ref.name, ref.receiver.digest(depth - 1, work) if depth > 0 else None)
     if isinstance(ref, Partial):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools_check._running import LYING, findings, tools_check, write
+from tools_check import _exec
+from tools_check._check import Options, check_paths
 
 DEEP = {
     "brackets": "X = " + "(" * 5_000 + ")" * 5_000 + "\n",
@@ -144,3 +146,49 @@ def test_a_name_that_is_used_while_its_module_is_still_being_run_ends(tmp_path: 
     )
     done = tools_check(tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+KEPT_METHOD = """
+import httpx
+from registry import ToolDef, ToolInput
+
+class Page(ToolInput):
+    url: str
+
+class Reader:
+    def __init__(self):
+        self.step = self.first
+        self.steps = [self.step, self.last]
+
+    def first(self, url):
+        self.step = self.last
+        return self.run(self.step, url)
+
+    def last(self, url):
+        return httpx.get(url).text
+
+    def run(self, step, url):
+        return step(url)
+
+    def page(self, request: Page) -> str:
+        return self.run(self.step, request.url)
+
+def make():
+    return ToolDef(name="page", description="Reads.", input=Page, handler=Reader().page, untrusted_output=False)
+"""
+
+
+def test_an_object_that_keeps_its_own_methods_is_followed(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": KEPT_METHOD})
+    assert [f["rule"] for f in findings(tmp_path)] == ["false-declaration"]
+
+
+def test_what_is_too_deep_to_follow_is_undecided_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_args: object, **_keywords: object) -> None:
+        raise RecursionError
+
+    write(tmp_path, {"app.py": LYING})
+    monkeypatch.setattr(_exec, "invoke", endless)
+    report = check_paths([tmp_path / "app.py"], Options(cache=False))
+    assert [f.rule for f in report.findings] == ["undecided-declaration"]
+    assert "goes deeper than can be followed" in report.notes[0]

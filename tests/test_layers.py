@@ -47,7 +47,7 @@ ORDER = (
     ("registry.surfaces",),
     ("registry.surfaces._chat_schema",),
     ("registry.surfaces.chat",),
-    ("registry.surfaces._headers", "registry.surfaces._problems", "registry.surfaces._tokens"),
+    ("registry.surfaces._headers", "registry.surfaces._listener", "registry.surfaces._problems", "registry.surfaces._tokens"),
     ("registry._settings",),
     ("registry.surfaces._openapi",),
     ("registry.surfaces.http",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from registry import Deployment
+from registry.surfaces._listener import listener
 from registry.surfaces.mcp import Verify, http_app, mcp_server
 from tests.support.deployments import WAIT_S
 
@@ -91,7 +91,7 @@ async def http_server(
 ) -> AsyncGenerator[str]:
     """Serve over HTTP on a free port of loopback, in this event loop."""
     app = http_app(deployment, verify=verify, structured=structured, max_message_bytes=max_message_bytes)
-    bound = socket.create_server(("127.0.0.1", 0))
+    bound = listener("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
     server.capture_signals = no_signals  # type: ignore[method-assign, assignment]  # a test's signals are pytest's
     serving = asyncio.create_task(server.serve(sockets=[bound]))

@@ -9,6 +9,7 @@ from typing import Any, cast
 from registry._outcome import Answered, Outcome, Refused
 from registry._render import content_of
 from registry._reply import Media
+from registry.surfaces._wire import wire_text
 
 __all__ = ["arguments_of", "is_error", "parts_of"]
 
@@ -30,7 +31,7 @@ def is_error(outcome: Outcome) -> bool:
 
 def parts_of(outcome: Outcome) -> Iterator[str | Media]:
     """Yield the text, then each media part between its two fenced lines."""
-    yield outcome.text
+    yield wire_text(outcome.text)
     if not isinstance(outcome, Answered):
         return
     for part in outcome.media:

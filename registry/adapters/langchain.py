@@ -19,11 +19,11 @@ except ModuleNotFoundError as missing:
 from registry._catalog import catalog
 from registry._deployment import Caller, Deployment
 from registry._dispatch import run_registry_tool
-from registry._envelope import outcome_body
 from registry._outcome import Outcome
 from registry._reply import Media
 from registry._sync import run_registry_tool_sync
 from registry.adapters._mapping import is_error, parts_of
+from registry.surfaces._wire import wire_body, wire_text
 
 __all__ = ["structured_tools"]
 
@@ -75,9 +75,9 @@ def call_sync(
 
 def returned(outcome: Outcome) -> tuple[Any, dict[str, Any]]:
     if is_error(outcome):
-        raise ToolException(outcome.text)
-    blocks = list(map(block_of, parts_of(outcome)))
-    return (outcome.text if len(blocks) == 1 else blocks), dict(outcome_body(outcome))
+        raise ToolException(wire_text(outcome.text))
+    text, *media = parts_of(outcome)
+    return (list(map(block_of, (text, *media))) if media else text), wire_body(outcome)
 
 
 def block_of(part: str | Media) -> dict[str, Any]:

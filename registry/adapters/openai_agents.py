@@ -51,10 +51,10 @@ async def invoke(
     deployment: Deployment, caller: Caller | None, name: str, _: ToolContext[Any], arguments: str
 ) -> str | list[ToolOutputText | ToolOutputImage | ToolOutputFileContent]:
     outcome = await run_registry_tool(deployment, name, arguments_of(arguments), caller=caller)
-    parts = list(parts_of(outcome))
-    if len(parts) == 1:
-        return outcome.text
-    return [output_of(number, part) for number, part in enumerate(parts)]
+    text, *media = parts_of(outcome)
+    if not media:
+        return str(text)
+    return [output_of(number, part) for number, part in enumerate((text, *media))]
 
 
 def output_of(number: int, part: str | Media) -> ToolOutputText | ToolOutputImage | ToolOutputFileContent:

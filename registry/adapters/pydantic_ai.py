@@ -19,11 +19,11 @@ except ModuleNotFoundError as missing:
 from registry._catalog import catalog
 from registry._deployment import Caller, Deployment
 from registry._dispatch import run_registry_tool
-from registry._envelope import outcome_body
 from registry._fence import fence_notice
 from registry._outcome import Malformed, Outcome
 from registry._reply import Media
 from registry.adapters._mapping import arguments_of, is_error, parts_of
+from registry.surfaces._wire import wire_body, wire_text
 
 __all__ = ["HedgerowToolset"]
 
@@ -94,9 +94,9 @@ class HedgerowToolset(AbstractToolset[Any]):
         arguments = cast("Mapping[str, Any]", None) if isinstance(tool_args, NotAnObject) else tool_args
         outcome = await run_registry_tool(self.deployment, name, arguments, caller=self.caller_of(ctx))
         if isinstance(outcome, Malformed):
-            raise ModelRetry(outcome.text)
+            raise ModelRetry(wire_text(outcome.text))
         if is_error(outcome):
-            raise ToolFailed(outcome.text)
+            raise ToolFailed(wire_text(outcome.text))
         return returned(outcome)
 
 
@@ -105,7 +105,7 @@ def returned(outcome: Outcome) -> ToolReturn[Any]:
         BinaryContent(data=part.content, media_type=part.mime) if isinstance(part, Media) else part
         for part in parts_of(outcome)
     ]
-    return ToolReturn(return_value=parts[0] if len(parts) == 1 else parts, metadata=outcome_body(outcome))
+    return ToolReturn(return_value=parts[0] if len(parts) == 1 else parts, metadata=wire_body(outcome))
 
 
 @final

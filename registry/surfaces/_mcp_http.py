@@ -30,7 +30,7 @@ from registry._foreign import class_name
 from registry.errors import DeclarationError
 from registry.surfaces._ending import stopped_by_signals
 
-__all__ = ["LOOPBACK", "Verify", "asgi", "bound_socket", "run", "token_caller"]
+__all__ = ["LOOPBACK", "Verify", "asgi", "run", "token_caller"]
 
 log = logging.getLogger("hedgerow.mcp")
 
@@ -145,23 +145,6 @@ def fixed(body: bytes) -> bytes:
     except (ValueError, KeyError, TypeError):
         return WORDS[types.INVALID_REQUEST].encode("ascii")
     return json.dumps(answer).encode("ascii")
-
-
-def bound_socket(host: str, port: int) -> socket.socket:
-    """Bind, so that the address is known before anything is said about it.
-
-    Raises:
-        OSError: the port is taken, or the host is none of this machine.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((host, port))
-    except OSError:
-        made.close()
-        raise
-    return made
 
 
 class Uvicorn(uvicorn.Server):

@@ -15,10 +15,10 @@ from pydantic import JsonValue
 
 from registry._catalog import CatalogTool
 from registry._deployment import CatalogProse
-from registry._envelope import outcome_body
 from registry._outcome import Answered, Failed, Malformed, MediaPart, Outcome, Refused, Shed, TimedOut
 from registry._render import content_of
 from registry._tooldef import AnyTool
+from registry.surfaces._wire import wire_body, wire_text
 
 __all__ = ["OUTCOME_META", "broken_result", "listed", "result_of"]
 
@@ -28,7 +28,6 @@ IFC_META: Final = "ifc"
 OUTCOME_META: Final = "hedgerow/outcome"
 
 BROKEN: Final = "The tool failed. What went wrong is in the log of the server."
-NOT_UTF8: Final = "The data holds text that UTF-8 cannot carry, so none of it is sent."
 
 
 def listed(prose: CatalogProse, tool: AnyTool) -> types.Tool:
@@ -61,14 +60,14 @@ def result_of(outcome: Outcome, *, is_origin_tool: bool, structured: bool) -> ty
     """
     match outcome:
         case Answered():
-            body = None if is_origin_tool and not structured else body_of(outcome)
+            body = None if is_origin_tool and not structured else wire_body(outcome)
             return result(outcome, [text_block(outcome.text), *media_blocks(outcome.media)], body, is_error=False)
         case Refused(code="unknown_tool") | Malformed():
             raise MCPError(types.INVALID_PARAMS, wire_text(outcome.text), {"outcome": outcome.code})
         case Refused():
-            return result(outcome, [text_block(outcome.text)], body_of(outcome), is_error=False)
+            return result(outcome, [text_block(outcome.text)], wire_body(outcome), is_error=False)
         case Failed() | Shed() | TimedOut():
-            return result(outcome, [text_block(outcome.text)], body_of(outcome), is_error=True)
+            return result(outcome, [text_block(outcome.text)], wire_body(outcome), is_error=True)
         case _:
             assert_never(outcome)
 
@@ -92,22 +91,6 @@ def result(
 
 def integrity(*, is_foreign: bool) -> dict[str, str]:
     return {"integrity": "untrusted" if is_foreign else "trusted"}
-
-
-def body_of(outcome: Outcome) -> dict[str, JsonValue]:
-    """The structured half: the one envelope, as far as UTF-8 carries it."""
-    body = outcome_body(outcome)
-    body["text"] = wire_text(outcome.text)
-    body["origins"] = [wire_text(str(origin)) for origin in listed_origins(body)]
-    if not is_unicode(body.get("data", None)):
-        # Refused and not edited: a program would take the edited value for the real one.
-        body["data"] = {"omitted": NOT_UTF8}
-    return body
-
-
-def listed_origins(body: dict[str, JsonValue]) -> list[JsonValue]:
-    origins = body["origins"]
-    return origins if isinstance(origins, list) else []
 
 
 # -- content -------------------------------------------------------------------------------------------------------
@@ -137,28 +120,3 @@ def media_block(number: int, part: MediaPart) -> types.ContentBlock:
     # Not a text resource, whatever its mime says: bytes of somebody else are never decoded into bare text.
     inside = types.BlobResourceContents(uri=f"hedgerow:media/{number}", mime_type=found.mime, blob=data)
     return types.EmbeddedResource(resource=inside)
-
-
-# -- what the wire can carry ---------------------------------------------------------------------------------------
-
-
-def wire_text(text: str) -> str:
-    """A text as UTF-8 carries it: our own words may echo a lone surrogate, which would end the connection if it got out."""
-    if is_unicode(text):
-        return text
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def is_unicode(value: JsonValue) -> bool:
-    """Whether no text in a JSON value holds a lone surrogate."""
-    if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            return False
-        return True
-    if isinstance(value, dict):
-        return all(is_unicode(key) and is_unicode(item) for key, item in value.items())
-    if isinstance(value, list):
-        return all(map(is_unicode, value))
-    return True

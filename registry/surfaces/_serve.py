@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import socket
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import final
 
 from registry._admission import Admission
+from registry.surfaces._listener import listener
 from registry.surfaces.http import HttpSurface
 
 try:
@@ -67,7 +67,7 @@ async def serve(
     Raises:
         OSError: the address cannot be had.
     """
-    listener = bound(host, port)
+    listening = listener(host, port)
     config = uvicorn.Config(
         surface,
         access_log=False,
@@ -98,18 +98,12 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, leave)
     try:
-        started(*listener.getsockname()[:2])
-        await server.serve(sockets=[listener])
+        started(*listening.getsockname()[:2])
+        await server.serve(sockets=[listening])
         return await drained(surface.admission, 0 if server.force_exit else drain_s)
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """Bind here and not in uvicorn, which would end the process in its own words when it cannot."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=2048)
 
 
 async def drained(admission: Admission, within_s: float) -> bool:

@@ -25,6 +25,7 @@ from registry._foreign import shown
 from registry._outcome import Answered, Failed, Malformed, Outcome, Refused, Shed, TimedOut
 from registry.errors import CallError, DeclarationError
 from registry.surfaces._chat_schema import inlined, strict_schema, without_filler
+from registry.surfaces._wire import wire_text
 
 __all__ = ["ChatFormat", "chat_tools", "run_tool_calls"]
 
@@ -228,7 +229,7 @@ def anthropic_result(call: Asked, outcome: Outcome) -> Body:
         result["content"] = parts
     elif outcome.text:
         # An empty text is refused; a result without content is not.
-        result["content"] = outcome.text
+        result["content"] = wire_text(outcome.text)
     return {**result, "is_error": True} if is_error(outcome) else result
 
 
@@ -245,12 +246,16 @@ def anthropic_media(mime: str, base64: str) -> Body | None:
 
 def openai_chat_result(call: Asked, outcome: Outcome) -> Body:
     # A message of a tool holds text alone.
-    return {"role": "tool", "tool_call_id": call.id, "content": outcome.text}
+    return {"role": "tool", "tool_call_id": call.id, "content": wire_text(outcome.text)}
 
 
 def openai_responses_result(call: Asked, outcome: Outcome) -> Body:
     parts = parts_of(outcome, responses_text, responses_media)
-    return {"type": "function_call_output", "call_id": call.id, "output": outcome.text if parts is None else parts}
+    return {
+        "type": "function_call_output",
+        "call_id": call.id,
+        "output": wire_text(outcome.text) if parts is None else parts,
+    }
 
 
 def responses_text(text: str) -> Body:
@@ -266,7 +271,7 @@ def responses_media(mime: str, base64: str) -> Body | None:
 
 def gemini_result(call: Asked, outcome: Outcome) -> Body:
     # The two keys are the provider's own for what a function gave and for what went wrong.
-    response: Body = {"error" if is_error(outcome) else "output": outcome.text}
+    response: Body = {"error" if is_error(outcome) else "output": wire_text(outcome.text)}
     result: Body = {"name": call.name, "response": response}
     return {"functionResponse": {"id": call.id, **result} if call.id else result}
 
@@ -296,7 +301,7 @@ def parts_of(
         if shown_part is not None:
             lines = [text(line) for line in (part.opening, part.closing) if line]
             parts += [*lines[:1], shown_part, *lines[1:]]
-    head = [text(outcome.text)] if outcome.text else []
+    head = [text(wire_text(outcome.text))] if outcome.text else []
     return [*head, *parts] if parts else None
 
 

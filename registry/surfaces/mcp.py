@@ -28,7 +28,8 @@ from registry._dispatch import permission, run_registry_tool
 from registry._fence import fence_notice
 from registry.errors import DeclarationError
 from registry.surfaces._ending import drain
-from registry.surfaces._mcp_http import LOOPBACK, Verify, asgi, bound_socket, run, token_caller
+from registry.surfaces._listener import listener
+from registry.surfaces._mcp_http import LOOPBACK, Verify, asgi, run, token_caller
 from registry.surfaces._mcp_results import broken_result, listed, result_of
 from registry.surfaces._mcp_stdio import bounded_stdio
 from registry.surfaces._posture import posture
@@ -281,7 +282,7 @@ async def serve_http(
         page_size=page_size,
         max_message_bytes=max_message_bytes,
     )
-    bound = bound_socket(host, port)
+    bound = listener(host, port)
     where = f"[{host}]" if ":" in host else host
     say(
         posture(

@@ -15,6 +15,7 @@ import httpx
 import uvicorn
 
 from registry import Deployment
+from registry.surfaces._listener import listener
 from registry.surfaces.http import HttpSurface, Token, Tokens, digest_of
 from tests.support.deployments import WAIT_S
 
@@ -107,15 +108,15 @@ def new_client(port: int) -> httpx.Client:
 @contextmanager
 def listening(app: Any) -> Generator[int]:
     """Run uvicorn in a thread over an application; the port it listens on."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listening = listener("127.0.0.1", 0)
     server = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
     )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
-        yield listener.getsockname()[1]
+        yield listening.getsockname()[1]
     finally:
         server.should_exit = True
         thread.join(2 * WAIT_S)
-        listener.close()
+        listening.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import sys
 
 from registry.surfaces.mcp import serve_stdio
@@ -11,8 +12,8 @@ from registry.surfaces.mcp import serve_stdio
 
 def main(reference: str, *options: str) -> None:
     module, _, name = reference.partition(":")
-    deployment = getattr(importlib.import_module(module), name)()
-    limits = dict(option.split("=") for option in options if "=" in option)
+    limits = dict(option.split("=", 1) for option in options if "=" in option)
+    deployment = getattr(importlib.import_module(module), name)(*json.loads(limits.get("given", "[]")))
     running = asyncio.run(
         serve_stdio(
             deployment,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-import socket
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,6 +21,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from registry import Deployment
+from registry.surfaces._listener import listener
 from registry.surfaces.mcp import Verify, http_app, mcp_server
 from tests.support.deployments import WAIT_S
 
@@ -52,27 +54,31 @@ in_process = pytest.mark.parametrize("way", IN_PROCESS, ids=str)
 async def client_of(
     way: Way, deployment: Callable[[], Deployment], *, structured: bool = False
 ) -> AsyncGenerator[Client]:
-    """Connect the SDK's own client. The deployment is named by a function of a module, so that a process can make it too."""
+    """Connect the SDK's own client. The deployment is made by a function of a module, or a partial one with strings, so that
+    a process can make it too."""
     if way.transport == "stdio":
         async with stdio_of(way, deployment, structured=structured) as client:
             yield client
         return
     made = deployment()
     if way.transport == "memory":
-        async with Client(mcp_server(made, structured=structured), mode=way.era, read_timeout_seconds=WAIT_S) as client:
+        async with Client(
+            mcp_server(made, structured=structured), mode=way.era, read_timeout_seconds=6 * WAIT_S
+        ) as client:
             yield client
         return
     async with (
         http_server(made, structured=structured) as url,
-        Client(url, mode=way.era, read_timeout_seconds=WAIT_S) as client,
+        Client(url, mode=way.era, read_timeout_seconds=6 * WAIT_S) as client,
     ):
         yield client
 
 
 @asynccontextmanager
 async def stdio_of(way: Way, deployment: Callable[[], Deployment], *, structured: bool) -> AsyncGenerator[Client]:
-    reference = f"{deployment.__module__}:{deployment.__qualname__}"
-    arguments = ["-m", "tests.support.mcp_process", reference, *(["structured"] if structured else [])]
+    function, given = (deployment.func, deployment.args) if isinstance(deployment, partial) else (deployment, ())
+    options = [f"{function.__module__}:{function.__qualname__}", f"given={json.dumps(given)}"]
+    arguments = ["-m", "tests.support.mcp_process", *options, *(["structured"] if structured else [])]
     process = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
     with open(os.devnull, "w") as nowhere:  # noqa: ASYNC230, PTH123  # it never waits
         transport = stdio_client(process, errlog=nowhere)
@@ -91,7 +97,7 @@ async def http_server(
 ) -> AsyncGenerator[str]:
     """Serve over HTTP on a free port of loopback, in this event loop."""
     app = http_app(deployment, verify=verify, structured=structured, max_message_bytes=max_message_bytes)
-    bound = socket.create_server(("127.0.0.1", 0))
+    bound = listener("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
     server.capture_signals = no_signals  # type: ignore[method-assign, assignment]  # a test's signals are pytest's
     serving = asyncio.create_task(server.serve(sockets=[bound]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from registry import Answered, Deployment, run_registry_tool, unfence_untrusted
+from registry import Answered, Deployment, run_registry_tool
 from tests.support import mcp_tools
-from tests.support.deployments import KEY, Text, deploy, tool, until
+from tests.support.deployments import Text, deploy, tool
 from tests.support.loops import in_loop
 from tests.support.mcp_servers import Way, client_of, every_way, in_process
 
@@ -82,38 +81,6 @@ async def test_every_outcome_comes_in_its_channel_with_the_dispatchers_words(way
         unknown = await error_of(client, mcp_tools.SECRET, {})
         expected = await in_words(deployment, "nothing of this name")
         assert unknown == types.ErrorData(code=-32602, message=expected, data={"outcome": "unknown_tool"})
-
-
-@every_way
-@in_loop
-async def test_shed_and_timed_out_calls_are_errors_that_say_what_to_do(way: Way) -> None:
-    async with client_of(way, mcp_tools.hurried) as client:
-        first = asyncio.create_task(client.call_tool("waits", {}))
-        second = asyncio.create_task(client.call_tool("waits", {}))
-        ended = await asyncio.gather(first, second)
-
-    assert sorted(result.structured_content["outcome"] for result in ended) == ["shed", "timed_out"]
-    assert all(result.is_error for result in ended)
-
-
-@every_way
-@in_loop
-async def test_a_handler_that_does_its_worst_leaves_the_server_serving_and_says_nothing(way: Way) -> None:
-    async with client_of(way, mcp_tools.patient) as client:
-        for name in [*mcp_tools.WORST, "too_large"]:
-            result = await client.call_tool(name, {})
-            assert result.structured_content is not None
-            assert result.structured_content["outcome"] == ("result_too_large" if name == "too_large" else "failed")
-            assert "secret" not in result.model_dump_json()
-        [text] = texts(await client.call_tool("not_utf8", {}))
-        [own] = texts(surrogates := await client.call_tool("own_surrogates", {}))
-        [last] = texts(await client.call_tool("says", {"text": "still there"}))
-
-    assert unfence_untrusted(text, key=KEY).encode("utf-8", "surrogateescape") == mcp_tools.BYTES
-    assert own == "own words \\udcff\\ud800"
-    assert surrogates.structured_content is not None
-    assert set(surrogates.structured_content["data"]) == {"omitted"}
-    assert last == "11 characters"
 
 
 @every_way
@@ -193,43 +160,6 @@ async def test_a_long_list_comes_in_pages_and_a_wrong_cursor_is_refused(way: Way
                 await client.list_tools(cursor=wrong)
 
     assert (names, sizes) == ([f"tool{number}" for number in range(250)], [100, 100, 50])
-
-
-@in_process
-@in_loop
-async def test_a_cancelled_call_stops_a_read_and_leaves_a_write_to_its_end(way: Way) -> None:
-    entered, stopped, go, written = asyncio.Event(), asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    async def reads(_: Any) -> str:
-        entered.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            stopped.set()
-        return ""
-
-    async def writes(_: Any) -> str:
-        entered.set()
-        await go.wait()
-        written.set()
-        return ""
-
-    deployment = deploy(tool(reads, name="reads"), tool(writes, name="writes", effect="write"), reply_timeout_s=30)
-    async with client_of(way, lambda: deployment) as client:
-        for name, ended in (("reads", stopped), ("writes", None)):
-            entered.clear()
-            call = asyncio.create_task(client.call_tool(name, {}))
-            await entered.wait()
-            call.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await call
-            if ended is not None:
-                await ended.wait()
-                await until(lambda: deployment.admission.in_use == 0)
-        assert deployment.admission.in_use == 1
-        go.set()
-        await written.wait()
-        await until(lambda: deployment.admission.in_use == 0)
 
 
 @in_process

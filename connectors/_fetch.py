@@ -107,6 +107,7 @@ async def fetch(
     method: Method = "GET",
     headers: Mapping[str, str] = MappingProxyType({}),
     body: bytes | None = None,
+    same_origin: bool = False,
 ) -> Fetched:
     """Ask a server, under the rules.
 
@@ -121,6 +122,7 @@ async def fetch(
         method: the request method.
         headers: sent beside ours; not those that frame the message.
         body: sent as it is.
+        same_origin: whether a redirect to another scheme, host or port is refused, because only this server's answer will do.
 
     Raises:
         IngressRefused: codes `url_refused`, `address_refused`, `header_refused`, `redirect_refused`, `too_many_redirects`,
@@ -133,7 +135,7 @@ async def fetch(
     bound_s = time_left(rules.timeout_s)
     try:
         async with asyncio.timeout(bound_s):
-            return await follow(target, rules, origin, method, headers, body)
+            return await follow(target, rules, origin, method, headers, body, same_origin=same_origin)
     except TimeoutError:
         raise ToolFailed(f"The server did not finish its answer within {seconds(bound_s)}.{doubt(method)}") from None
     except TooLarge:
@@ -164,6 +166,8 @@ async def follow(
     method: Method,
     headers: Mapping[str, str],
     body: bytes | None,
+    *,
+    same_origin: bool,
 ) -> Fetched:
     """Ask, and go on where a redirect leads, until something else comes back."""
     follows = method in ("GET", "HEAD") and body is None
@@ -179,7 +183,11 @@ async def follow(
                 f"The server redirects more than {rules.max_redirects} times. Ask for the page that it leads to.",
             )
         onward = redirected(url, answer, hop)
-        if not same_origin(url, onward):
+        if not is_same_origin(url, onward):
+            if same_origin:
+                raise IngressRefused(
+                    "redirect_refused", f"Redirect {hop} leads to another server; it was not followed."
+                )
             headers = {}  # credentials are for the one whom the caller named, and stay dropped if a redirect leads back
         url = onward
 
@@ -270,7 +278,7 @@ def redirected(url: httpx.URL, location: Location, hop: int) -> httpx.URL:
     return onward
 
 
-def same_origin(one: httpx.URL, other: httpx.URL) -> bool:
+def is_same_origin(one: httpx.URL, other: httpx.URL) -> bool:
     return (one.scheme, one.host, port_of(one)) == (other.scheme, other.host, port_of(other))
 
 

@@ -6,25 +6,22 @@ comes back.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, final
 from urllib.parse import quote, unquote, urlencode
 
 from pydantic import JsonValue
 
+from connectors._secrets import Secrets
 from connectors.ingress import IngressRefused
-from registry import ToolFailed
 
 __all__ = ["Filler", "Hole", "Template", "TemplateError", "holes_in", "parse_template"]
 
 HOLES: Final = re.compile(
     r"\{\{|\}\}|\{(?P<secret>secret:)?(?P<name>[A-Za-z][A-Za-z0-9_]{0,39}|(?<=secret:)[A-Za-z0-9_.-]{1,64})\}|[{}]"
 )
-HIDDEN: Final = "(a secret)"
 
 Values: TypeAlias = Mapping[str, Any]
 
@@ -108,31 +105,14 @@ class Filler:
 
     def __init__(self, values: Values, secrets: Callable[[str], str]) -> None:
         self.values = values
-        self.secrets = secrets
-        self.asked: dict[str, str] = {}
-
-    # -- secrets -----------------------------------------------------------------------------------------------
+        self.secrets = Secrets(secrets)
 
     def secret(self, name: str) -> str:
-        found: object = None
-        with suppress(Exception):  # whatever it is, its text may hold what is secret; what it means is raised below
-            found = self.secrets(name)
-        if not isinstance(found, str) or not found:
-            # tools-check: ignore[foreign-error] -- HOLES holds the name to letters, digits and _ . -, so it is no sentence
-            raise ToolFailed(f"The secret {name!r} is not to be had here.")
-        self.asked[name] = found
-        return found
+        return self.secrets.get(name)  # HOLES holds the name to letters, digits and _ . -, so it is no sentence
 
     def hide(self, text: str) -> str:
-        """Take every secret of this call out of a text that came back, in the spellings of a URL and of JSON too."""
-        spellings = {
-            spelled
-            for secret in self.asked.values()
-            for spelled in (secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1])
-        }
-        for spelled in sorted(spellings, key=len, reverse=True):
-            text = text.replace(spelled, HIDDEN)
-        return text
+        """Take every secret of this call out of a text that came back."""
+        return self.secrets.hide(text)
 
     # -- filling -----------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from connectors._decoding import decode_text
 from registry import Foreign
 
-__all__ = ["as_text", "page_of", "span"]
+__all__ = ["as_text", "counted", "page_of", "span"]
 
 
 def page_of(
@@ -31,3 +31,8 @@ def span(what: str, start: int, end: int, total: int, again: str = "ask again wi
 def as_text(body: Foreign[bytes]) -> Foreign[str]:
     """Bytes as UTF-8, what is not UTF-8 as lone surrogates."""
     return body.map(lambda content: decode_text(content, "utf-8"))
+
+
+def counted(number: int, one: str) -> str:
+    """A number and a noun of ours: '1 comment', '2 comments'."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"

@@ -17,6 +17,7 @@ import pytest
 import connectors.files
 import connectors.http
 import connectors.terminal
+import connectors.web_search
 from registry import (
     Admission,
     Caller,
@@ -44,7 +45,14 @@ from tests.support.third_party import LAMP, PAGE, PEER
 def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
-    return Registry([*connectors.files.tools(tmp_path), *connectors.http.tools(), *connectors.terminal.tools(tmp_path)])
+    return Registry(
+        [
+            *connectors.files.tools(tmp_path),
+            *connectors.http.tools(),
+            *connectors.terminal.tools(tmp_path),
+            *connectors.web_search.tools(connectors.web_search.SearXNG(server="https://search.example")),
+        ]
+    )
 
 
 # -- schemas -------------------------------------------------------------------------------------------------------

@@ -65,7 +65,6 @@ def read_apart(
     except IngressRefused:
         raise unread(reader) from None
     except ToolFailed:
-        # tools-check: ignore[foreign-error] -- the name is one of four words of ours
         raise ToolFailed(f"{NAMES[reader]} could not be read in the time that there is for it.") from None
     if ran.exit_code != 0:
         raise unread(reader)

@@ -221,7 +221,7 @@ def shown(message: Foreign[Any], request: ReadMail, size: int, max_bytes: int) -
         head += " It has HTML too, which may say something else."
     hidden = message.measure(lambda found: int(found["hidden"]))
     if kind == "html" and hidden:
-        head += f" {hidden} parts that its HTML hides are left out."
+        head += f" Hidden by its HTML and left out: {hidden}."
     if size > max_bytes or not message.measure(lambda found: bool(found["complete"])):
         head += " It is longer or deeper than what is read, so the end is missing."
     return reply(head, Foreign.join((message.map(above), part)).map(together))

@@ -16,6 +16,7 @@ import pytest
 
 import connectors.files
 import connectors.http
+import connectors.mail
 import connectors.terminal
 from registry import (
     Admission,
@@ -44,7 +45,10 @@ from tests.support.third_party import LAMP, PAGE, PEER
 def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
-    return Registry([*connectors.files.tools(tmp_path), *connectors.http.tools(), *connectors.terminal.tools(tmp_path)])
+    mail = connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str)
+    return Registry(
+        [*connectors.files.tools(tmp_path), *connectors.http.tools(), *mail, *connectors.terminal.tools(tmp_path)]
+    )
 
 
 # -- schemas -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,16 +76,14 @@ class Dovecot:
 
 
 @contextmanager
-def dovecot(
-    messages: Iterable[bytes] | Mapping[str, Iterable[bytes]], *, certificate: Path | None = None
-) -> Generator[Dovecot]:
+def dovecot(messages: list[bytes] | dict[str, list[bytes]], *, certificate: Path | None = None) -> Generator[Dovecot]:
     """Serve messages until the block ends: those of the inbox, or of several folders by name. The first one gets uid 1.
 
     Args:
         messages: what lies in the mailbox.
         certificate: a PEM file with certificate and key; without one there is no TLS.
     """
-    folders = dict(messages) if isinstance(messages, Mapping) else {"": messages}
+    folders = messages if isinstance(messages, dict) else {"": messages}
     # In the system's own temporary folder: pytest's is closed to the user that the server changes to.
     with tempfile.TemporaryDirectory(prefix="hedgerow-mail-") as name:
         folder = Path(name)

@@ -13,6 +13,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -58,6 +59,7 @@ class Order:
     deadline: float
     max_bytes: int
     origin: str | None
+    stdin: bytes
 
 
 async def run_process(
@@ -68,12 +70,13 @@ async def run_process(
     timeout_s: float = 30.0,
     max_bytes: int = 1_000_000,
     origin: str | None = None,
+    stdin: bytes = b"",
 ) -> Ran:
     """Run a program and return what it printed.
 
-    Its standard input is closed, and its environment is PATH and a UTF-8 locale, without HOME. At the deadline, at the byte
-    bound, when this call is cancelled, and when the program has ended, its whole process group is killed. A process that
-    left the group (a daemon) is out of reach.
+    Its standard input ends after what is given, and its environment is PATH and a UTF-8 locale, without HOME. At the
+    deadline, at the byte bound, when this call is cancelled, and when the program has ended, its whole process group is
+    killed. A process that left the group (a daemon) is out of reach.
 
     Args:
         argv: the program, found on the absolute folders of PATH, and its arguments.
@@ -82,12 +85,13 @@ async def run_process(
         timeout_s: the longest it may run; the call's own deadline holds as well.
         max_bytes: the most it may print, on each of both streams.
         origin: who chose what it prints; None leaves it to the tool's declaration.
+        stdin: what it may read.
 
     Raises:
         IngressRefused: `argument_refused` (not text, or a NUL in it), `too_large`.
         ToolFailed: it is not installed, did not start, or did not end in time.
     """
-    order = ordered(argv, cwd, env, timeout_s, max_bytes, origin)
+    order = ordered(argv, cwd, env, timeout_s, max_bytes, origin, stdin)
     wake_read, wake_write = os.pipe()
     running = asyncio.ensure_future(asyncio.to_thread(run, order, wake_read))
     try:
@@ -114,9 +118,10 @@ def run_process_sync(
     timeout_s: float = 30.0,
     max_bytes: int = 1_000_000,
     origin: str | None = None,
+    stdin: bytes = b"",
 ) -> Ran:
     """The same, for a thread: it blocks until the program has ended."""
-    return run(ordered(argv, cwd, env, timeout_s, max_bytes, origin), None)
+    return run(ordered(argv, cwd, env, timeout_s, max_bytes, origin, stdin), None)
 
 
 def ordered(
@@ -126,6 +131,7 @@ def ordered(
     timeout_s: float,
     max_bytes: int,
     origin: str | None,
+    stdin: bytes,
 ) -> Order:
     if isinstance(argv, str) or not argv:
         raise IngressRefused(
@@ -149,6 +155,7 @@ def ordered(
         deadline=time.monotonic() + bound_s,
         max_bytes=max_bytes,
         origin=origin,
+        stdin=stdin,
     )
 
 
@@ -168,15 +175,16 @@ def run(order: Order, wake: int | None) -> Ran:
     if wake is not None and select.select([wake], [], [], 0)[0]:
         raise ToolFailed("The call was given up before the program was started.")
     try:
-        process = subprocess.Popen(
-            order.argv,
-            cwd=order.cwd,
-            env=order.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        with readable(order.stdin) as stdin:
+            process = subprocess.Popen(
+                order.argv,
+                cwd=order.cwd,
+                env=order.env,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
     except OSError as error:
         # The number's own text, not the exception's: that one holds the arguments.
         raise ToolFailed(f"The program did not start: {os.strerror(error.errno or 0)}.") from None
@@ -189,6 +197,18 @@ def run(order: Order, wake: int | None) -> Ran:
         stdout=Foreign(out, order.origin),
         stderr=Foreign(err, order.origin),
     )
+
+
+@contextmanager
+def readable(content: bytes) -> Generator[int]:
+    """A descriptor that gives the content and then ends: a file without a name, so that nobody has to feed a pipe."""
+    if not content:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        yield file.fileno()
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

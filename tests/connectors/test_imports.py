@@ -33,3 +33,20 @@ def test_files_and_processes_need_no_httpx(module: str) -> None:
     said = python(f"import sys; sys.modules['httpx'] = None; import {module}; print('imported')")
 
     assert said == "imported\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "sentence"),
+    [
+        ("imap_tools", "connectors.mail", "The mail connector needs imap-tools. Write: pip install 'hedgerow[mail]'"),
+        (
+            "inscriptis",
+            "connectors._html",
+            "Turning HTML into text needs inscriptis. Write: pip install 'hedgerow[documents]'",
+        ),
+    ],
+)
+def test_a_missing_extra_is_said_in_one_sentence(package: str, module: str, sentence: str) -> None:
+    said = python(f"import sys; sys.modules[{package!r}] = None; import {module}")
+
+    assert said.splitlines()[-1] == f"ImportError: {sentence}"

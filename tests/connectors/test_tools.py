@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, terminal
+from connectors import files, http, mail, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.programs import needs
@@ -20,7 +20,8 @@ pytestmark = needs("git")
 @pytest.fixture
 def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
-    return (*http.tools(), *files.tools(tmp_path), *terminal.tools(tmp_path))
+    mailbox = mail.tools(mail.MailServer(host="mail.example", user="anna"), str)
+    return (*http.tools(), *files.tools(tmp_path), *terminal.tools(tmp_path), *mailbox)
 
 
 def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
@@ -35,6 +36,9 @@ def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) ->
         "git_diff": "read",
         "git_status": "read",
         "tmux_pane": "read",
+        "list_mail_folders": "read",
+        "search_mail": "read",
+        "read_mail": "read",
     }
 
 
@@ -63,6 +67,10 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
     [
         (files.tools, "connectors.files: root is not the Path of a folder. Write Path(...) of one that exists."),
         (terminal.tools, "connectors.terminal: repository is not a Path. Write Path(...) of a repository."),
+        (
+            lambda server: mail.tools(server, str),
+            "connectors.mail: server is not a MailServer. Write MailServer(host=..., user=...).",
+        ),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 
 import connectors.files
 import connectors.http
+import connectors.mail
 import connectors.terminal
 import connectors.web_search
 from registry import (
@@ -49,6 +50,7 @@ def connected(tmp_path: Path) -> Registry:
         [
             *connectors.files.tools(tmp_path),
             *connectors.http.tools(),
+            *connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str),
             *connectors.terminal.tools(tmp_path),
             *connectors.web_search.tools(connectors.web_search.SearXNG(server="https://search.example")),
         ]

@@ -5,15 +5,17 @@ Read this first. A `ToolDef` is a fact, checked when it is built; it runs nothin
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, cast, final, get_args
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model, model_validator
 from pydantic.errors import PydanticInvalidForJsonSchema
 from typing_extensions import TypeVar
 
+from registry._closed_schema import ClosedSchema
 from registry._foreign import Foreign, class_name, is_origin, origins_of, shown
 from registry._reply import Reply
 from registry._schema import NAME, UnusableSchema, foreign_schema, prose_marks
@@ -32,6 +34,60 @@ class ToolInput(BaseModel):
     prose_origin: ClassVar[str | Literal[False] | None] = None
     """Who worded the schema (titles, descriptions, enum labels, defaults): `False` is this program, a string names a third
     party. None is whoever wrote the tool's description. One input of a third party inside makes the whole schema theirs."""
+
+    @classmethod
+    def from_schema(cls, schema: Mapping[str, Any], *, author: str) -> type[ToolInput]:
+        """Make an input of a JSON Schema that a third party wrote, such as that of a remote tool.
+
+        Every object in it is closed, references are filled in, patterns are matched by an engine that cannot hang, and what
+        a closed input cannot represent is refused. The `jsonschema` library checks the arguments. What was given, and
+        nothing that was left out, comes back by `model_dump(by_alias=True, exclude_unset=True)`.
+
+        Args:
+            schema: that of an object, as parsed JSON.
+            author: who wrote it, as an origin; its prose is shown as that of a third party.
+
+        Raises:
+            DeclarationError: it cannot be represented, or `jsonschema` is not installed; shows nothing of the schema.
+        """
+        if not is_origin(author):
+            raise DeclarationError(
+                f"ToolInput.from_schema: author is {shown(author)}. Say in a few words who wrote it."
+            )
+        try:
+            closed = ClosedSchema(schema)
+            # Fields have names of ours, so that no name of a third party shadows anything.
+            fields = {
+                f"field_{number}": (Any, Field(default=None, alias=name))
+                for number, name in enumerate(closed.schema["properties"])
+            }
+            made = create_model("Arguments", __base__=RemoteInput, **cast("Any", fields))
+            made.closed, made.prose_origin = closed, author
+            foreign_schema(made)
+        except UnusableSchema as error:
+            raise DeclarationError(f"ToolInput.from_schema: {error}.") from None
+        return made
+
+
+class RemoteInput(ToolInput):
+    """The base of what `ToolInput.from_schema` makes."""
+
+    closed: ClassVar[ClosedSchema]
+
+    @model_validator(mode="before")
+    @classmethod
+    def fits(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        arguments = cast("dict[str, object]", value)
+        problems = cls.closed.problems(arguments)
+        if problems:
+            raise ValidationError.from_exception_data("Arguments", problems)
+        return arguments
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return deepcopy(cls.closed.schema)
 
 
 InputT = TypeVar("InputT", bound=ToolInput)

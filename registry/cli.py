@@ -21,7 +21,7 @@ from registry._dispatch import run_registry_tool
 from registry._envelope import outcome_body
 from registry._fence import WORD
 from registry._foreign import Foreign
-from registry._load import load_registry
+from registry._load import load_attribute, load_registry
 from registry._outcome import Answered, Failed, Outcome, Refused
 from registry._registry import Registry
 from registry._tooldef import AnyTool
@@ -38,7 +38,7 @@ except ModuleNotFoundError as missing:
 from registry._cli_http import serve, token
 from registry._cli_mcp import mcp
 
-__all__ = ["main"]
+__all__ = ["load_attribute", "main"]
 
 T = TypeVar("T")
 

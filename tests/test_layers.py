@@ -23,6 +23,7 @@ ORDER = (
     ("registry._windows",),
     ("registry._fence", "registry._text"),
     ("registry._reply", "registry._schema"),
+    ("registry._closed_schema",),
     ("registry._tooldef", "registry._outcome"),
     ("registry._registry", "registry._admission", "registry._envelope"),
     ("registry._deployment",),

@@ -519,7 +519,7 @@ def invoke_fresh(
     run.active.setdefault(mark, []).append(CLEAN)
     run.stack.append(inner)
     try:
-        block(run, inner, definition.body)
+        block(run, inner, definition.followed())
     finally:
         run.stack.pop()
         run.active[mark].pop()

@@ -31,9 +31,11 @@ these for what is reported, never computed for the rest (`_positions.py`).
 
 from __future__ import annotations
 
+import contextlib
+import marshal
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard, final
 
 Node = tuple[Any, ...]
 
@@ -56,19 +58,62 @@ class Param(NamedTuple):
     default: Node | None
 
 
-class Def(NamedTuple):
-    """One function, method or lambda."""
+@final
+class Def:
+    """One function, method or lambda.
 
-    name: str
-    qualname: str
-    params: tuple[Param, ...]
-    decorators: tuple[Node, ...]
-    returns: Node | None
-    body: tuple[Node, ...]
-    flags: int
-    ordinal: int
-    owner: int  # index of the class it is written in, or -1
-    parent: int  # index of the function it is written in, or -1
+    Its statements are most of a project's memory, and most functions are never followed: they stay bytes until somebody
+    asks for `body`, and are given back to bytes by nobody but the collector. `followed()` keeps them.
+    """
+
+    __slots__ = (
+        "_body", "decorators", "flags", "name", "ordinal", "owner", "params", "parent", "qualname", "returns",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        qualname: str,
+        params: tuple[Param, ...],
+        decorators: tuple[Node, ...],
+        returns: Node | None,
+        body: Node | bytes,
+        flags: int,
+        ordinal: int,
+        owner: int,
+        parent: int,
+    ) -> None:
+        self.name = name
+        self.qualname = qualname
+        self.params = params
+        self.decorators = decorators
+        self.returns = returns
+        self._body = body
+        self.flags = flags
+        self.ordinal = ordinal
+        self.owner = owner  # index of the class it is written in, or -1
+        self.parent = parent  # index of the function it is written in, or -1
+
+    @property
+    def body(self) -> tuple[Node, ...]:
+        """The statements, for one look."""
+        body = self._body
+        return body if isinstance(body, tuple) else marshal.loads(body)  # noqa: S302
+
+    def followed(self) -> tuple[Node, ...]:
+        """The statements, kept for the next time."""
+        body = self._body = self.body
+        return body
+
+    def packed(self) -> Node:
+        """The definition as plain data; statements that are nested deeper than `marshal` follows stay as they are."""
+        body = self._body
+        if isinstance(body, tuple):
+            with contextlib.suppress(ValueError):
+                body = marshal.dumps(body)
+        params = tuple(tuple(p) for p in self.params)
+        return (self.name, self.qualname, params, self.decorators, self.returns, body,
+                self.flags, self.ordinal, self.owner, self.parent)  # fmt: skip
 
 
 class ClassDef(NamedTuple):
@@ -95,8 +140,7 @@ class ModuleIR:
 
 def pack(module: ModuleIR) -> Node:
     """The module as plain tuples, for `marshal`."""
-    defs = tuple((*d[:2], tuple(tuple(p) for p in d.params), *d[3:]) for d in module.defs)
-    return (module.body, defs, tuple(tuple(c) for c in module.classes))
+    return (module.body, tuple(d.packed() for d in module.defs), tuple(tuple(c) for c in module.classes))
 
 
 def unpack(raw: Node) -> ModuleIR:
@@ -104,7 +148,7 @@ def unpack(raw: Node) -> ModuleIR:
     body, defs, classes = raw
     return ModuleIR(
         body=body,
-        defs=tuple(Def(d[0], d[1], tuple(Param(*p) for p in d[2]), *d[3:]) for d in defs),
+        defs=tuple(Def(d[0], d[1], tuple([Param(*p) for p in d[2]]), *d[3:]) for d in defs),
         classes=tuple(ClassDef(*c) for c in classes),
     )
 

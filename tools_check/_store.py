@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard, final
 
 from tools_check._files import SourceFile
-from tools_check._ir import ModuleIR, is_node, unpack
+from tools_check._ir import ModuleIR, is_node, pack, unpack
 from tools_check._scan import Scan, scan
 
 # Grows with every change of the small form, of the scan, or of what either holds.
-FORMAT: Final = 3
+FORMAT: Final = 4
 FOLDER: Final = ".tools_check_cache"
 Stat = tuple[int, int, int]
 
@@ -137,7 +137,6 @@ class Store:
             return None
 
     def _parse(self, source: SourceFile, found: Scan | None) -> ModuleIR | None:
-        from tools_check._ir import pack
         from tools_check._parse import Unparsable, parse
 
         data = self.read(source)
@@ -150,9 +149,10 @@ class Store:
             return None
         self.parsed += 1
         self.bytes_parsed += len(data)
+        packed = pack(module)
         if found is not None:
-            self._write(entry_name(found.digest), pack(module))
-        return module
+            self._write(entry_name(found.digest), packed)
+        return unpack(packed)
 
     def fault(self, source: SourceFile, text: str) -> None:
         self.faults[source.shown] = text

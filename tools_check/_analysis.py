@@ -4,7 +4,7 @@ want to know."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
 from tools_check import _call, _classes, _exec, _frameworks, _ours
@@ -12,7 +12,7 @@ from tools_check._catalog import Catalog
 from tools_check._files import SourceFile
 from tools_check._ir import Def, ModuleIR, Node, walk
 from tools_check._link import Module, Project
-from tools_check._run import STEPS_PER_ENTRY, Frame, Run, ToolSeen
+from tools_check._run import STEPS_PER_ENTRY, Frame, Noted, Run, ToolSeen
 from tools_check._values import (
     CLEAN,
     EMPTY,
@@ -31,6 +31,7 @@ from tools_check._values import (
     of,
     sorted_refs,
 )  # fmt: skip
+from tools_check._worlds import worlds
 
 Verdict = Literal["own", "foreign", "undecided"]
 ROUNDS: Final = 3
@@ -48,6 +49,7 @@ class Judged:
     handler_path: str = ""
     handler_ordinal: int = -1
     handler_name: str = ""
+    module: Module | None = None  # where the tool is defined
     called: frozenset[str] = frozenset()
     whole: bool = True  # the handler was followed to its end
 
@@ -69,10 +71,12 @@ class Judged:
 @final
 @dataclass(slots=True, kw_only=True)
 class Analysis:
-    """All that one analysis found."""
+    """All that was found, over every world."""
 
-    run: Run
-    tools: list[Judged]
+    tools: list[Judged] = field(default_factory=list[Judged])
+    noted: dict[tuple[str, str, int], Noted] = field(default_factory=dict[tuple[str, str, int], Noted])
+    too_deep: set[str] = field(default_factory=set[str])
+    hides_ours: bool = False  # a module of the user's own is named `registry`
 
 
 def analyse(
@@ -84,13 +88,32 @@ def analyse(
     frameworks: _frameworks.Frameworks | None = None,
     imports: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Analysis:
-    """Follow the tools that the root files define; with `frameworks`, those of other frameworks too."""
-    project = Project(files, load)
-    run = Run(project, catalog)
-    run.frameworks = frameworks
-    for name, imported in sorted((imports or {}).items()):
-        for target in imported:
-            project.users.setdefault(target, []).append(name)
+    """Follow the tools that the root files define; with `frameworks`, those of other frameworks too.
+
+    Args:
+        imports: what each file imports, by its shown path.
+    """
+    listed = list(roots)
+    found = Analysis()
+    for world in worlds(files):
+        mine = [source for source in listed if source.shown in world.own]
+        run = Run(Project(world.files, load), catalog)
+        run.frameworks = frameworks
+        for source in world.files:
+            for target in (imports or {}).get(source.shown, ()):
+                run.project.users.setdefault(target, []).append(source.name)
+        found.hides_ours |= run.project.has_file("registry") and not run.project.has_file("registry._tooldef")
+        found.tools += follow_world(run, mine, tick) if mine else []
+        for key, noted in run.noted.items():
+            found.noted.setdefault(key, noted)
+        found.too_deep |= run.too_deep
+    found.tools.sort(key=lambda j: (j.tool.path, j.tool.site))
+    return found
+
+
+def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None]) -> list[Judged]:
+    """Follow the tools of files that can import one another."""
+    project, frameworks = run.project, run.frameworks
     modules: list[Module] = []
     for source in roots:
         tick(source.shown)
@@ -128,7 +151,7 @@ def analyse(
         before = {id(j.tool): j for j in judged}
         if run.version == version and len(run.tools) == known:
             break
-    return Analysis(run=run, tools=sorted(judged, key=lambda j: (j.tool.path, j.tool.site)))
+    return judged
 
 
 def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
@@ -288,7 +311,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     except RecursionError:
         answer = deeper(run, tool.path)
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
-    judged = Judged(tool=tool, own=own, theirs=theirs)
+    judged = Judged(tool=tool, own=own, theirs=theirs, module=module)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
         o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
     )

@@ -142,12 +142,12 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
 def follow(files: list[SourceFile], roots: list[SourceFile], store: Store, options: Options) -> Analysis:
     """The analysis with the catalogue of this configuration."""
     catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
-    return analyse(files, roots, store.load, catalog, options.tick, imports=imports_by_name(files, store))
+    return analyse(files, roots, store.load, catalog, options.tick, imports=imports_of(store))
 
 
-def imports_by_name(files: list[SourceFile], store: Store) -> dict[str, tuple[str, ...]]:
-    """What each module imports, by name."""
-    return {f.name: store.scans[f.shown].imports for f in files if f.shown in store.scans}
+def imports_of(store: Store) -> dict[str, tuple[str, ...]]:
+    """What each file imports, by its shown path."""
+    return {shown: found.imports for shown, found in store.scans.items()}
 
 
 def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
@@ -183,8 +183,7 @@ def silences(found: list[Suppression], finding: Finding) -> bool:
 
 def shadow_notes(files: list[SourceFile], analysis: Analysis) -> tuple[str, ...]:
     """A module of the user's own that hides ours is told in one sentence."""
-    project = analysis.run.project
-    if not project.has_file("registry") or project.has_file("registry._tooldef"):
+    if not analysis.hides_ours:
         return ()
     shown = next((f.shown for f in files if f.name == "registry"), "registry")
     return (
@@ -197,7 +196,7 @@ def depth_notes(analysis: Analysis) -> tuple[str, ...]:
     return tuple(
         f"{path} holds code that goes deeper than can be followed: what depends on it is undecided, and the rules over "
         "calls may have missed something there"
-        for path in sorted(analysis.run.too_deep)
+        for path in sorted(analysis.too_deep)
     )
 
 

@@ -39,7 +39,7 @@ class Facts:
 
     def noted(self, rule: str) -> list[Noted]:
         """What was seen for a rule, in a stable order."""
-        return sorted((n for n in self.analysis.run.noted.values() if n.rule == rule), key=lambda n: (n.path, n.site))
+        return sorted((n for n in self.analysis.noted.values() if n.rule == rule), key=lambda n: (n.path, n.site))
 
     def trace(self, label: Label | None, *, last: TraceStep | None = None) -> tuple[TraceStep, ...]:
         """The way of a label's bytes, one step a line."""

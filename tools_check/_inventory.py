@@ -11,7 +11,7 @@ from typing import Final, final
 
 from tools_check import _catalog, _frameworks
 from tools_check._analysis import analyse
-from tools_check._check import ENVIRONMENT, Options, imports_by_name, make_store
+from tools_check._check import ENVIRONMENT, Options, imports_of, make_store
 from tools_check._facts import Facts
 from tools_check._files import find_files
 from tools_check._scan import FRAMEWORK, REGISTRY, importers
@@ -43,7 +43,7 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     store.preload(wanted, options.jobs)
     catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
     frameworks = _frameworks.load(options.config.frameworks)
-    analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks, imports_by_name(files, store))
+    analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks, imports_of(store))
     facts = Facts(analysis=analysis, read=lambda path: store.text(by_path[path]), modules={})
     rows = rows_of(facts, analysis.tools)
     for source in files:

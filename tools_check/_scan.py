@@ -78,16 +78,16 @@ def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:
 
 def importers(files: Mapping[str, SourceFile], scans: Mapping[str, Scan], roots: set[str]) -> set[str]:
     """The files that import one of the roots, directly or through others; files and roots by shown path."""
-    by_name: dict[str, str] = {}
+    by_name: dict[str, list[str]] = {}
     for shown, source in files.items():
         for name in source.names:
-            by_name.setdefault(name, shown)
+            by_name.setdefault(name, []).append(shown)
     users: dict[str, list[str]] = {}
     for shown, found in scans.items():
         for name in found.imports:
-            target = by_name.get(name)
-            if target is not None and target != shown:
-                users.setdefault(target, []).append(shown)
+            for target in by_name.get(name, ()):
+                if target != shown:
+                    users.setdefault(target, []).append(shown)
     out = set(roots)
     todo = list(roots)
     while todo:

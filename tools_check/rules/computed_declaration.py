@@ -30,7 +30,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             if not judged.tool.opaque or judged.tool.entry:
                 continue
             value = Value()
-        if not is_computed(value) or is_written_text(facts, judged):
+        if not is_computed(value) or is_written_text(judged):
             continue
         name = tool_name(judged)
         yield facts.finding(
@@ -56,9 +56,9 @@ def is_computed(value: Value) -> bool:
     return len(value.consts) > 1 and ("bool", False) in value.consts
 
 
-def is_written_text(facts: Facts, judged: Judged) -> bool:
+def is_written_text(judged: Judged) -> bool:
     """Whether the declaration, or the one assignment of the variable that it names, is a text with words in it."""
-    module = facts.analysis.run.project.module(judged.tool.module)
+    module = judged.module
     if module is None:
         return False
     blocks = [module.ir.body, *(d.body for d in module.ir.defs), *(c.body for c in module.ir.classes)]

@@ -183,7 +183,9 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
     """What calling one referent gives; None when it cannot be called as far as is known."""
     match ref:
         case Func():
-            return _exec.invoke(run, frame, ref, args, site)
+            variants = run.variants.get((ref.module, ref.at))
+            result = _exec.invoke(run, frame, ref, args, site)
+            return result if variants is None else join(result, call(run, frame, variants, args, site))
         case Ext():
             return _outside.call(run, frame, ref.qname, args, site)
         case Method():
@@ -240,7 +242,10 @@ def callbacks(run: Run, frame: Frame, args: Args, site: int, rest: Args | None =
 
 def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Value:
     """A definition under one decorator."""
-    target = _eval.evaluate(run, frame, node[2] if node[0] == "x" else node)
+    named = node[2] if node[0] == "x" else node
+    if named[0] == "a" and named[2] == "register" and is_variant(run, frame, named[1], value):
+        return value
+    target = _eval.evaluate(run, frame, named)
     args = arguments(run, frame, node[3]) if node[0] == "x" else None
     site = node[1] if node[0] == "x" else _eval.here(frame)
     if _frameworks.decorated(run, target, value, func):
@@ -267,6 +272,15 @@ def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Va
         else:
             out.append(value)
     return join(*out) if out else value
+
+
+def is_variant(run: Run, frame: Frame, generic: Node, value: Value) -> bool:
+    """Whether `@generic.register` adds to a function of the project, which then gives what any of its variants gives."""
+    functions = [ref for ref in sorted_refs(_eval.evaluate(run, frame, generic)) if isinstance(ref, Func)]
+    for ref in functions:
+        key = (ref.module, ref.at)
+        run.variants[key] = join(run.variants.get(key, EMPTY), value)
+    return bool(functions)
 
 
 def project_decorator(run: Run, frame: Frame, ref: Func, args: Args | None, value: Value, site: int) -> Value:

@@ -35,6 +35,8 @@ SCALAR: Final = frozenset(
      "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
      "isoweekday", "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
 )  # fmt: skip
+# Of these names, those that give a number or a truth value in other classes too: a page's `find` gives what it found.
+SCALAR_OUTSIDE: Final = SCALAR - {"find", "rfind", "index", "rindex", "stat", "digest"}
 # Methods of str that do not fail on what the text says.
 HARMLESS: Final = frozenset(
     {"strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase",
@@ -117,7 +119,10 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
     if ref.name in TAKES_OTHERS or receiver.labels:
         for value in args.values():
             _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
-            labels.append(_classes.shown(run, frame, value, site) if ref.name != "join" else flat(value))
+            if ref.name == "join":
+                labels.append(join_labels([flat(value), flat(_eval.iterate(run, frame, value))]))
+            else:
+                labels.append(_classes.shown(run, frame, value, site))
     if (
         ref.name in ("lower", "upper", "strip")
         and known is not None
@@ -282,7 +287,9 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         return shaped
     owner, _, method = qname.rpartition(".")
     receiver = ref.receiver
-    if run.catalog.is_clean(owner, method) or method in SCALAR:
+    if run.catalog.is_clean(owner, method):
+        return CLEAN
+    if method in SCALAR_OUTSIDE and not run.catalog.call(qname).listed:
         return CLEAN
     special = _outside.SPECIAL_METHODS.get(qname) or next(
         (f for base in run.catalog.ancestors(owner) if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))),

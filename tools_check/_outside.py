@@ -17,6 +17,7 @@ from tools_check._values import (
     Data,
     Ext,
     Func,
+    Labels,
     Method,
     Mod,
     Obj,
@@ -71,6 +72,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         return _models.made(run, frame, entry.returns, labels, None)
     labels = args.labels()
     run.event(frame, labels)
+    into_buffers(run, frame, args, labels)
     result = [_call.callbacks(run, frame, args, site)]
     if entry.kind == "new":
         obj = run.new(frame, "ext", entry.returns or qname)
@@ -91,6 +93,19 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     if is_packaged(args):
         value = join(value, of(PACKAGED))
     return join(value, *result)
+
+
+BUFFERS: Final = frozenset({"io.StringIO", "io.BytesIO", "tempfile.SpooledTemporaryFile"})
+
+
+def into_buffers(run: Run, frame: Frame, args: _call.Args, labels: Labels) -> None:
+    """What is given to a function together with a buffer may be written into it: `json.dump(data, out)`."""
+    if not labels:
+        return
+    for value in args.values():
+        for obj in value.objects():
+            if obj.kind == "ext" and obj.cls in BUFFERS:
+                run.write(frame, obj, None, labelled(labels))
 
 
 def is_packaged(args: _call.Args) -> bool:
@@ -198,6 +213,36 @@ def text(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Valu
         return const(str(next(iter(first.consts))[1])[:300])
     packed = [PACKAGED] if packaged(first) else []
     return labelled(_classes.shown(run, frame, first, site), DATA, *packed)
+
+
+def printed(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`print(...)`: nothing comes back, and what is shown stands in the file that it is given."""
+    shown = join_labels([_classes.shown(run, frame, value, site) for value in args.positional])
+    into_buffers(run, frame, args, shown)
+    return CLEAN
+
+
+def writer(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """`csv.writer(file)`: it keeps the file that its methods write to."""
+    obj = run.new(frame, "ext", name)
+    obj.fields["[file]"] = args.get(0, "csvfile") or args.get(-1, "f") or EMPTY
+    return of(obj)
+
+
+def written(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
+    """`csv.writer(file).writerow(row)`."""
+    files = [obj.fields.get("[file]", EMPTY) for obj in receiver.objects()]
+    into_buffers(run, frame, _call.Args(tuple(files)), args.labels())
+    return CLEAN
+
+
+def counted(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`Counter(items)`: the items are keys, and what stands under them are numbers."""
+    obj = run.new(frame, "dict")
+    obj.keys = _eval.iterate(run, frame, args.get(0, "iterable"))
+    obj.elem = CLEAN
+    obj.exact = False
+    return of(obj)
 
 
 def container(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
@@ -548,7 +593,7 @@ FIELDS: Final = (
 CLEAN_BUILTINS: Final = (
     "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable",
     "id", "any",
-    "all", "hasattr", "complex", "range", "print", "pow", "divmod", "dir", "input",
+    "all", "hasattr", "complex", "range", "pow", "divmod", "dir", "input",
 )  # fmt: skip
 
 SPECIAL: Final[dict[str, Special]] = {
@@ -556,7 +601,10 @@ SPECIAL: Final[dict[str, Special]] = {
     **{f"builtins.{name}": text for name in ("str", "repr", "format", "ascii")},
     **{f"builtins.{name}": container for name in ("list", "set", "frozenset", "tuple", "sorted", "reversed")},
     "collections.deque": container,
-    "collections.Counter": container,
+    "collections.Counter": counted,
+    "builtins.print": printed,
+    "csv.writer": writer,
+    "csv.DictWriter": writer,
     "builtins.dict": mapping,
     "collections.OrderedDict": mapping,
     "collections.defaultdict": mapping,
@@ -638,6 +686,7 @@ SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
         f"pathlib.Path.{n}": path_read
         for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")
     },
+    **{f"csv.{kind}.{n}": written for kind in ("writer", "DictWriter") for n in ("writerow", "writerows")},
     "pydantic.TypeAdapter.validate_python": adapt,
     "pydantic.TypeAdapter.validate_json": adapt,
     "pydantic.TypeAdapter.dump_python": adapt,

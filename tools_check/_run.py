@@ -143,6 +143,7 @@ class Run:
         self.frameworks: Any = None
         self.searched: set[Cls] = set()
         self.originals: dict[Any, Func] = {}
+        self.variants: dict[tuple[str, int], Value] = {}  # what `functools.singledispatch` chooses from
         self.dispatching: str | None = None
         self.toolkit_classes: dict[Cls, Any] = {}
         self.base_classes: dict[Cls, Any] = {}

@@ -1,6 +1,7 @@
 """The labelled cases: small projects whose one tool declares False, and modules that do or do not word a fence.
 
-The rows are copies of the shared corpora `taint` and `wordings`; about as many of the same kinds are held back.
+The rows are copies of the shared corpora `taint` and `wordings`; about as many of the same kinds are held back. `variants` are
+our own: one small tool for each way that Python has of handing a value on, and a clean twin where there is one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tests.tools_check._running import rows, write
 from tools_check._check import Options, check_paths
 
 TAINT = rows("taint.jsonl")
+VARIANTS = rows("variants.jsonl")
 WORDINGS = rows("wordings.jsonl")
 
 
@@ -24,6 +26,11 @@ def test_a_false_declaration_is_reported_exactly_where_it_is_false(row: dict[str
     said = {f.rule for f in report.findings}
     assert ("false-declaration" in said) == row["flag"]
     assert "undecided-declaration" not in said
+
+
+@pytest.mark.parametrize("row", VARIANTS, ids=[r["title"] for r in VARIANTS])
+def test_every_way_of_handing_a_value_on_is_followed(row: dict[str, Any], tmp_path: Path) -> None:
+    test_a_false_declaration_is_reported_exactly_where_it_is_false(row, tmp_path)
 
 
 @pytest.mark.parametrize("row", WORDINGS, ids=[r["id"] for r in WORDINGS])

@@ -1,6 +1,6 @@
 """The labelled cases: small projects whose one tool declares False, and modules that do or do not word a fence.
 
-The rows are copies of the shared corpora `taint` and `wordings`; about as many of the same kinds are held back. `variants` are
+The rows are copies of the shared corpora `taint` and `wordings`; about as many of their kinds are held back. `variants` are
 our own: one small tool for each way that Python has of handing a value on, and a clean twin where there is one.
 """
 

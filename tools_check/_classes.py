@@ -244,6 +244,19 @@ def typed_instance(run: Run, cls: Cls) -> Value:
     return value
 
 
+def typed_parameter(run: Run, cls: Cls) -> Value:
+    """Some instance that a parameter of that type is given: what is written to it is not seen in others."""
+    value = typed_instance(run, cls)
+    shared = next(iter(value.objects()), None)
+    if shared is None or shared.cls != cls:
+        return value
+    view = Obj("inst", cls, None, ())
+    view.exact = False
+    view.opaque = shared.opaque
+    view.base = shared
+    return of(view)
+
+
 def run_factories(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
     """An instance of which nothing is known may come from one of the class's own other constructors."""
     found = definition(run, cls)
@@ -349,12 +362,16 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
         run_writers(run, obj, name)
     if name in obj.fields:
         parts.append(obj.fields[name])
+    if obj.base is not None and not is_filled_by_callers(run, cls, name):
+        run_writers(run, obj.base, name)
+        parts += [obj.base.fields[name]] if name in obj.base.fields else []
     found = class_attribute(run, cls, name)
     if found is not None and (name not in obj.fields or any(isinstance(r, Func) for r in sorted_refs(found))):
         parts.append(bound(run, frame, found, me, cls, site))
     if not obj.exact and found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
         parts.extend(overrides(run, frame, cls, name, me, site))
-    if name not in obj.fields and (found is None or found.is_empty() or (found.exact and found.consts)):
+    known = bool(parts) and obj.base is not None and name in obj.base.fields
+    if name not in obj.fields and not known and (found is None or found.is_empty() or (found.exact and found.consts)):
         annotated = annotated_field(run, cls, name)
         if annotated is not None:
             obj.fields[name] = annotated
@@ -402,6 +419,17 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if obj.elem.labels:
         return labelled(obj.elem.labels)
     return EMPTY
+
+
+def is_filled_by_callers(run: Run, cls: Cls, name: str) -> bool:
+    """Whether a field of a record gets its value from whoever makes the record, and from no method of it."""
+    if not shows_fields(run, cls) or find_method(run, cls, "__init__") is not None:
+        return False
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        if found is not None and found[0].field_writers(found[1], name):
+            return False
+    return any(field_name == name for field_name, _, _ in fields(run, cls))
 
 
 def external_member(run: Run, frame: Frame, base: str, name: str, me: Value) -> Value:

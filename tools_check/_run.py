@@ -124,7 +124,7 @@ class Run:
         self.project = project
         self.catalog = catalog
         self.stack: list[Frame] = []
-        self.memo: dict[Any, tuple[Value, dict[Any, Value], int]] = {}
+        self.memo: dict[Any, tuple[Value, dict[Any, Value], int]] = {}  # the last is what a cut call had to spend
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
@@ -236,6 +236,10 @@ class Run:
 
     # -- budget
 
+    def share(self) -> int:
+        """What one call may spend of what is left, so that a large callee leaves something for the next one."""
+        return min(self.limit - self.steps, max(1_200, (self.limit - self.steps) * 3 // 5))
+
     def coarse(self) -> bool:
         """Whether so much work went into this entry that details no longer count."""
         return self.steps > STEPS_FINE
@@ -254,10 +258,10 @@ class Run:
 
     def spend(self) -> bool:
         """Count one unit of work; False when the budget of this entry is spent."""
-        self.steps += 1
-        if self.steps > self.limit:
+        if self.ended or self.steps >= self.limit:
             self.exhausted = True
             return False
+        self.steps += 1
         return True
 
 

@@ -177,6 +177,7 @@ class Obj:
 
     __slots__ = (
         "activation",
+        "base",
         "cls",
         "elem",
         "exact",
@@ -202,6 +203,7 @@ class Obj:
         self.path = path
         self.shared = False
         self.exact = True
+        self.base: Obj | None = None  # what every instance of the class may hold; what is written here stays here
         self.opaque = False  # an instance that shows nothing of its fields to whoever it is handed to
         Obj.counter += 1
         self.serial = Obj.counter
@@ -431,6 +433,8 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
                     parts.append(child.labels)
                 if child.refs:
                     below += [ref for ref in child.refs if ref.__class__ is Obj]
+            if obj.base is not None:
+                below.append(obj.base)
         stack = below
         depth += 1
     if not parts:

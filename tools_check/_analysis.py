@@ -10,7 +10,7 @@ from typing import Final, Literal, final
 from tools_check import _call, _classes, _exec, _frameworks, _ours
 from tools_check._catalog import Catalog
 from tools_check._files import SourceFile
-from tools_check._ir import Def, ModuleIR, Node, walk
+from tools_check._ir import Def, ModuleIR
 from tools_check._link import Module, Project
 from tools_check._run import STEPS_PER_ENTRY, Frame, Noted, Run, ToolSeen
 from tools_check._values import (
@@ -46,6 +46,7 @@ class Judged:
     own: Labels
     theirs: Labels
     fenced: bool = False
+    cut: bool = False  # the budget ended before the handler did
     handler_path: str = ""
     handler_ordinal: int = -1
     handler_name: str = ""
@@ -142,9 +143,10 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
         run.round += 1
         run.memo.clear()
         judged = [
-            # What is foreign stays foreign: only the others can change with what was learned since.
+            # What is foreign stays foreign, and what is too large stays so: only the others can change with what
+            # was learned since.
             known_before
-            if (known_before := before.get(id(tool))) and known_before.verdict == "foreign"
+            if (known_before := before.get(id(tool))) and (known_before.verdict == "foreign" or known_before.cut)
             else judge(run, tool, tick)
             for tool in list(run.tools.values())
         ]
@@ -158,7 +160,7 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
     """A new entry has a new budget."""
     run.steps = 0
     run.limit = steps
-    run.exhausted = False
+    run.exhausted = run.ended = False
 
 
 def follow_functions(run: Run, module: Module) -> None:
@@ -258,44 +260,13 @@ def uses_registry(module: Module) -> bool:
 def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str]) -> set[int]:
     """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""
     out: set[int] = set()
-    for index, definition in enumerate(module.ir.defs):
-        if mentions(definition, mentioned) or calls(definition, called, nested=definition.parent >= 0):
+    for index, spoken in enumerate(module.spoken()):
+        if not (mentioned.isdisjoint(spoken.mentioned) and called.isdisjoint(spoken.called)):
             outer = index
             while module.ir.defs[outer].parent >= 0:
                 outer = module.ir.defs[outer].parent
             out.add(outer)
     return out
-
-
-def calls(definition: Def, names: frozenset[str], *, nested: bool) -> bool:
-    """Whether a function calls something of these names, or stands under it inside another function."""
-    if not names:
-        return False
-    if nested and any(last_name(d[2] if d[0] == "x" else d) in names for d in definition.decorators):
-        return True
-    return any(n[0] == "x" and len(n) == 4 and last_name(n[2]) in names for n in walk(definition.body))
-
-
-def last_name(node: Node) -> str:
-    return node[2] if node[0] == "a" else node[1] if node[0] == "n" else ""
-
-
-def mentions(definition: Def, names: frozenset[str]) -> bool:
-    """Whether a function's text names one of these."""
-    if not names:
-        return False
-    parts = (
-        definition.body,
-        tuple(p.annotation for p in definition.params),
-        definition.returns,
-        definition.decorators,
-    )
-    for node in walk(parts):
-        if (node[0] == "n" and node[1] in names) or (node[0] == "a" and node[2] in names):
-            return True
-        if node[0] == "k" and isinstance(node[1], str) and node[1].partition("[")[0] in names:
-            return True
-    return False
 
 
 def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
@@ -306,17 +277,20 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     assert module is not None, "a tool was seen in a module that is loaded"
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
+    run.seeking = tool.style != "registry"
     try:
         answer = follow_handler(run, frame, tool, handler)
     except RecursionError:
         answer = deeper(run, tool.path)
+    run.seeking = False
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs, module=module)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
         o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
     )
     judged.called, judged.whole = frozenset(frame.called), not run.exhausted
-    if run.exhausted:
+    if run.exhausted and not run.ended:
+        judged.cut = True
         judged.own = join_labels((own, run.unknown(frame, tool.site, "a handler too large to follow")))
     place = definition_of(run, of(tool.definition) if tool.definition is not None else handler)
     if place is not None:

@@ -27,6 +27,7 @@ from tools_check._values import (
     Value,
     Wrapped,
     flat,
+    is_foreign,
     join,
     join_labels,
     labelled,
@@ -51,7 +52,7 @@ class Args:
         return out
 
     def labels(self) -> Labels:
-        found = [labels for labels in (flat(v) for v in self.values()) if labels]
+        found = [labels for labels in (flat(v, handed=True) for v in self.values()) if labels]
         return join_labels(found) if found else {}
 
     def get(self, index: int, name: str = "") -> Value | None:
@@ -67,7 +68,14 @@ class Args:
         """The arguments after the first ones."""
         return Args(self.positional[start:], self.keywords, self.star, self.dstar)
 
-    def digest(self) -> Any:
+    def digest(self, *, coarse: bool = False) -> Any:
+        if coarse:
+            return (
+                tuple(v.kinds() for v in self.positional),
+                tuple((k, v.kinds()) for k, v in self.keywords),
+                self.star.kinds() if self.star else None,
+                self.dstar.kinds() if self.dstar else None,
+            )
         return (
             tuple(v.digest() for v in self.positional),
             tuple((k, v.digest()) for k, v in self.keywords),
@@ -162,11 +170,16 @@ def call(run: Run, frame: Frame, func: Value, args: Args, site: int, name: str |
     """What calling any of the referents gives."""
     out: list[Value] = []
     resolved = False
+    found = False
+    several = len(func.refs) > 1
     for ref in sorted_refs(func):
+        if found and isinstance(ref, Func):
+            continue  # one callee that gives bytes of somebody else is enough
         value = call_one(run, frame, ref, args, site)
         if value is not None:
             resolved = True
             out.append(value)
+            found = found or (several and run.coarse() and is_foreign(value))
     if func.labels and not resolved:
         labels = join_labels([func.labels, args.labels()])
         run.event(frame, labels)

@@ -34,6 +34,7 @@ class Library:
     name: str
     origin: str = ""
     default: Kind = "unknown"
+    silent: bool = False
     methods: Kind | None = None
     classes: frozenset[str] = frozenset()
     prompts: bool = False
@@ -56,6 +57,7 @@ class Catalog:
     transparent: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict[str, str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
+    environment: bool = False  # whether the owner's environment and configuration count as foreign
     forced: set[str] = field(default_factory=set[str])  # what the user's own tables say, over everything else
 
     def resolve(self, qname: str) -> str:
@@ -80,6 +82,11 @@ class Catalog:
                 return found
             prefix = prefix.rpartition(".")[0]
         return None
+
+    def is_silent(self, qname: str) -> bool:
+        """Whether errors of a library quote nothing of what it was given."""
+        library = self.library(qname)
+        return library is not None and library.silent
 
     def call(self, qname: str) -> Entry:
         """What a call of a function, a class or a method gives."""
@@ -162,6 +169,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
     raw = tomllib.loads(text)
     catalog.quiet_errors = frozenset(raw.pop("quiet_errors"))
     catalog.transparent = frozenset(raw.pop("transparent"))
+    silent = raw.pop("silent")
     defaults = raw.pop("defaults")
     for kind in ("pass", "own"):
         for name in defaults[kind]:
@@ -171,6 +179,8 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
             add(catalog, name, {"default": "source", "origin": origin})
     for name, table in raw.items():
         add(catalog, name, table)
+    for name in silent:
+        catalog.libraries[name].silent = True
     for extra in extras:
         for name, table in (extra or {}).items():
             before = set(catalog.entries)

@@ -141,8 +141,16 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
 
 def follow(files: list[SourceFile], roots: list[SourceFile], store: Store, options: Options) -> Analysis:
     """The analysis with the catalogue of this configuration."""
-    catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
+    catalog = catalog_of(options.config)
     return analyse(files, roots, store.load, catalog, options.tick, imports=imports_of(store))
+
+
+def catalog_of(config: Config) -> _catalog.Catalog:
+    """The catalogue with the tables of a configuration."""
+    foreign = config.environment == "foreign"
+    catalog = _catalog.load(config.sources, ENVIRONMENT if foreign else None)
+    catalog.environment = foreign
+    return catalog
 
 
 def imports_of(store: Store) -> dict[str, tuple[str, ...]]:

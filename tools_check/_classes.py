@@ -62,7 +62,8 @@ def define(run: Run, frame: Frame, index: int) -> Value:
         value = _eval.evaluate(run, frame, node[1] if node[0] == "s" else node)
         bases.extend(ref for ref in sorted_refs(value) if isinstance(ref, Cls | Ext))
     run.bases[cls] = bases
-    run.mros.pop(cls, None)
+    for known in (run.mros, run.shows, run.fields):
+        known.pop(cls, None)
     for base in bases:
         if isinstance(base, Cls) and cls not in run.children.setdefault(base, []):
             run.children[base].append(cls)
@@ -111,6 +112,16 @@ def is_model(run: Run, cls: Cls) -> bool:
     return any(name in MODELS for name in mro(run, cls)[1])
 
 
+SETTINGS: Final = frozenset({"pydantic_settings.BaseSettings", "pydantic.BaseSettings", "pydantic.v1.BaseSettings"})
+
+
+def is_settings(run: Run, cls: Cls) -> bool:
+    """Whether a class is made to hold the owner's configuration; what is read into it is the owner's, whatever
+    file or table it was kept in.
+    """
+    return not run.catalog.environment and any(name in SETTINGS for name in mro(run, cls)[1])
+
+
 def is_enum(run: Run, cls: Cls) -> bool:
     return any(name in ENUMS for name in mro(run, cls)[1])
 
@@ -125,6 +136,15 @@ def decorators(run: Run, cls: Cls) -> list[str]:
 
 def shows_fields(run: Run, cls: Cls) -> bool:
     """Whether writing out an instance writes out its fields (dataclasses, models, records, exceptions)."""
+    known = run.shows.get(cls)
+    if known is None:
+        known = writes_out_fields(run, cls)
+        if cls in run.mros:
+            run.shows[cls] = known
+    return known
+
+
+def writes_out_fields(run: Run, cls: Cls) -> bool:
     ours, outside = mro(run, cls)
     if any(name in MODELS or name in RECORDS or is_exception_name(name) for name in outside):
         return True
@@ -133,6 +153,19 @@ def shows_fields(run: Run, cls: Cls) -> bool:
         for c in ours
         for d in decorators(run, c)
     )
+
+
+PLAIN_BASES: Final = frozenset(
+    {"builtins.object", "abc.ABC", "typing.Protocol", "typing.Generic", "typing_extensions.Protocol"}
+)
+TEXTS: Final = ("__str__", "__repr__", "__format__", "__iter__", "__aiter__", "__getitem__", "__bytes__")
+
+
+def is_opaque(run: Run, cls: Cls) -> bool:
+    """Whether an instance shows nothing of its fields: no record, no text, no items of its own."""
+    if shows_fields(run, cls) or not PLAIN_BASES.issuperset(mro(run, cls)[1]):
+        return False
+    return not any(class_attribute(run, cls, name) is not None for name in TEXTS)
 
 
 def is_exception_name(name: str) -> bool:
@@ -146,6 +179,16 @@ def is_exception(run: Run, cls: Cls) -> bool:
 
 def fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
     """The annotated fields in order of definition, those of the bases first."""
+    known = run.fields.get(cls)
+    if known is not None:
+        return known
+    found = written_fields(run, cls)
+    if cls in run.mros and all(base in run.class_env for base in run.mros[cls][0]):
+        run.fields[cls] = found
+    return found
+
+
+def written_fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
     out: dict[str, tuple[str, Node, Frame]] = {}
     for owner in reversed(mro(run, cls)[0]):
         found = definition(run, owner)
@@ -189,14 +232,29 @@ def typed_instance(run: Run, cls: Cls) -> Value:
     obj = Obj("inst", cls, None, ())
     obj.shared = True
     obj.exact = False
+    obj.opaque = is_opaque(run, cls)
     value = of(obj)
     run.instances[cls] = value
     init = find_method(run, cls, "__init__")
-    if init is not None:
-        _exec.call_with_types(run, frame, bind(init, value))
-    run_validators(run, frame, cls, obj)
-    run_factories(run, frame, cls, obj)
+    with run.aside():
+        if init is not None:
+            _exec.call_with_types(run, frame, bind(init, value))
+        run_validators(run, frame, cls, obj)
+        run_factories(run, frame, cls, obj)
     return value
+
+
+def typed_parameter(run: Run, cls: Cls) -> Value:
+    """Some instance that a parameter of that type is given: what is written to it is not seen in others."""
+    value = typed_instance(run, cls)
+    shared = next(iter(value.objects()), None)
+    if shared is None or shared.cls != cls:
+        return value
+    view = Obj("inst", cls, None, ())
+    view.exact = False
+    view.opaque = shared.opaque
+    view.base = shared
+    return of(view)
 
 
 def run_factories(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
@@ -304,12 +362,16 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
         run_writers(run, obj, name)
     if name in obj.fields:
         parts.append(obj.fields[name])
+    if obj.base is not None and not is_filled_by_callers(run, cls, name):
+        run_writers(run, obj.base, name)
+        parts += [obj.base.fields[name]] if name in obj.base.fields else []
     found = class_attribute(run, cls, name)
     if found is not None and (name not in obj.fields or any(isinstance(r, Func) for r in sorted_refs(found))):
         parts.append(bound(run, frame, found, me, cls, site))
     if not obj.exact and found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
         parts.extend(overrides(run, frame, cls, name, me, site))
-    if name not in obj.fields and (found is None or found.is_empty() or (found.exact and found.consts)):
+    known = bool(parts) and obj.base is not None and name in obj.base.fields
+    if name not in obj.fields and not known and (found is None or found.is_empty() or (found.exact and found.consts)):
         annotated = annotated_field(run, cls, name)
         if annotated is not None:
             obj.fields[name] = annotated
@@ -357,6 +419,17 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if obj.elem.labels:
         return labelled(obj.elem.labels)
     return EMPTY
+
+
+def is_filled_by_callers(run: Run, cls: Cls, name: str) -> bool:
+    """Whether a field of a record gets its value from whoever makes the record, and from no method of it."""
+    if not shows_fields(run, cls) or find_method(run, cls, "__init__") is not None:
+        return False
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        if found is not None and found[0].field_writers(found[1], name):
+            return False
+    return any(field_name == name for field_name, _, _ in fields(run, cls))
 
 
 def external_member(run: Run, frame: Frame, base: str, name: str, me: Value) -> Value:
@@ -466,7 +539,8 @@ def run_writers(run: Run, obj: Obj, name: str) -> None:
             mark = ("field", obj.serial, module.name, method)
             run.active[mark] = []
             try:
-                _exec.call_with_types(run, Frame(module, None, None), bind(func, of(obj)))
+                with run.aside():
+                    _exec.call_with_types(run, Frame(module, None, None), bind(func, of(obj)))
             finally:
                 del run.active[mark]
 
@@ -476,7 +550,10 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
     if is_enum(run, cls):
         run.event(frame, args.labels())
         return CLEAN
+    if is_settings(run, cls):
+        return typed_instance(run, cls)
     obj = run.new(frame, "inst", cls)
+    obj.opaque = is_opaque(run, cls)
     value = of(obj)
     init = find_method(run, cls, "__init__")
     if init is not None:
@@ -566,6 +643,8 @@ SAFE_TYPES: Final = frozenset(
 
 def validated_instance(run: Run, frame: Frame, cls: Cls, labels: Labels, depth: int = 0) -> Value:
     """An instance whose every field was filled from foreign data, by the type of the field."""
+    if is_settings(run, cls):
+        return typed_instance(run, cls)
     obj = run.new(frame, "inst", cls)
     for name, annotation, owner_frame in fields(run, cls):
         obj.fields[name] = validated(run, owner_frame, annotation, labels, depth + 1)

@@ -21,7 +21,9 @@ from tools_check._values import (
     Obj,
     Step,
     Value,
+    is_foreign,
     join,
+    join_labels,
     labelled,
     of,
     sorted_refs,
@@ -103,6 +105,8 @@ def on_return(run: Run, frame: Frame, s: Node) -> bool:
     if s[2] is not None:
         value = _eval.evaluate(run, frame, s[2])
         frame.returns = join(frame.returns, value)
+        if run.seeking and len(run.stack) == 1 and run.coarse() and is_foreign(value):
+            run.ended = True
     return False
 
 
@@ -478,11 +482,12 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
         return _outside.call(run, frame, f"{module.name}.{definition.qualname}", args, site)
     if run.frameworks is not None:
         _frameworks.dispatched(run, frame, func, args)
-        _frameworks.toolkit_called(run, frame, func, args)
-    key = (func.key(), args.digest())
+        if _frameworks.toolkit_called(run, frame, func, args):
+            return EMPTY  # how a framework keeps its tools is nobody's answer
+    key = (func.key(), args.digest(coarse=run.coarse()))
     known = run.memo.get(key)
-    if known is None:
-        known = invoke_fresh(run, frame, func, module, definition, args, key)
+    if known is None or (known[2] and known[2] * 2 < run.share()):
+        known = invoke_fresh(run, frame, func, module, definition, args, key, site)
     value, events, _, called = known
     frame.called |= called
     for kind, event in events.items():
@@ -500,17 +505,25 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
 
 
 def invoke_fresh(
-    run: Run, frame: Frame, func: Func, module: Module, definition: Def, args: _call.Args, key: Any
+    run: Run,
+    frame: Frame,
+    func: Func,
+    module: Module,
+    definition: Def,
+    args: _call.Args,
+    key: Any,
+    site: int,
 ) -> tuple[Value, dict[Any, Value], int, set[str]]:
     mark = ("call", func.module, func.at, id(func.env))
     nested = run.active.get(mark, [])
-    if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.exhausted:
+    if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.is_spent():
         if nested:
             nested[-1] = EMPTY
-        if run.exhausted or len(run.stack) > MAX_DEPTH:
+        if run.is_spent() or len(run.stack) > MAX_DEPTH:
             return labelled(args.labels(), DATA), {}, 0, set()
         return EMPTY, {}, 0, set()
-    before = run.steps
+    before, limit, share = run.steps, run.limit, run.share()
+    run.limit = before + share
     run.visited.add((func.module, func.at))
     inner = Frame(module, definition, Env(func.env))
     inner.owner = func.owner
@@ -523,6 +536,8 @@ def invoke_fresh(
     finally:
         run.stack.pop()
         run.active[mark].pop()
+        run.limit = limit
+    cut = run.is_spent() and not run.ended and run.steps < limit and bool(run.stack)
     value = inner.returns
     if definition.flags & GENERATOR:
         obj = run.new(frame, "list")
@@ -530,13 +545,25 @@ def invoke_fresh(
         obj.elem = inner.yields
         obj.fields["[generator]"] = inner.returns
         value = of(obj)
+    if cut:
+        run.exhausted = False
+        value = join(value, unfollowed(run, inner, frame, definition, args, site))
     if inner.returns.is_empty() and not (definition.flags & GENERATOR):
         value = declared_result(run, inner, func, definition)
-    result = (value, inner.events, run.steps - before, inner.called)
+    result = (value, inner.events, share if cut else 0, inner.called)
+    spent = run.steps - before
     fresh = any(o.serial > inner.start and not o.shared for o in value.objects())
-    if not inner.impure and not (fresh and run.steps - before < 200) and not run.exhausted:
+    if cut or (not inner.impure and not (fresh and spent < 200) and not run.is_spent()):
         run.memo[key] = result
     return result
+
+
+def unfollowed(run: Run, inner: Frame, frame: Frame, definition: Def, args: _call.Args, site: int) -> Value:
+    """What a function gives of which only a part could be followed: what it was given, and a mark."""
+    if definition.returns is not None and _classes.is_plain(run, inner, definition.returns):
+        return CLEAN
+    name = f"{definition.name}(), too large to follow whole,"
+    return labelled(join_labels([args.labels(), run.unknown(frame, site, name)]), DATA)
 
 
 def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Value:
@@ -648,10 +675,8 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
         return value
     if value.exact and value.consts and not any(c[0] == "NoneType" for c in value.consts):
         return value
-    typed = (
-        without_labels(_types.typed(run, inner, annotation)) if value.labels else _types.typed(run, inner, annotation)
-    )
-    return join(value, typed)
+    typed = _types.parameter(run, inner, annotation)
+    return join(value, without_labels(typed) if value.labels else typed)
 
 
 def call_with_types(
@@ -679,7 +704,7 @@ def call_with_types(
         if given and param.name in given:
             value = given[param.name]
         else:
-            value = _types.typed(run, inner, param.annotation)
+            value = _types.parameter(run, inner, param.annotation)
             if outside and value.is_empty():
                 value = CLEAN
             if param.default is not None:

@@ -234,22 +234,24 @@ def dispatched(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:  #
         record(run, run.dispatching, of(func))
 
 
-def toolkit_called(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:
-    """The constructor of a toolkit, or its `register`, gets the tools."""
+def toolkit_called(run: Run, frame: Frame, func: Func, args: _call.Args) -> bool:
+    """The constructor of a toolkit, or its `register`, gets the tools; whether it was the latter."""
     if run.frameworks is None or func.owner is None or func.self_value is None:
-        return
+        return False
     framework = run.toolkit_classes.get(func.owner)
     if framework is None:
-        return
+        return False
     module = run.project.module(func.module)
     if module is None:
-        return
+        return False
     name = module.ir.defs[func.at].name
     if name == "__init__":
         listed_tools(run, frame, framework, args)
     elif name in framework.registrars:
         for item in functions_in(args.get(0, "function")):
             record(run, framework.style, item)
+        return True
+    return False
 
 
 def listed_tools(run: Run, frame: Frame, framework: Framework, args: _call.Args) -> None:  # noqa: ARG001

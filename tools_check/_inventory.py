@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from tools_check import _catalog, _frameworks
+from tools_check import _frameworks
 from tools_check._analysis import analyse
-from tools_check._check import ENVIRONMENT, Options, imports_of, make_store
+from tools_check._check import Options, catalog_of, imports_of, make_store
 from tools_check._facts import Facts
 from tools_check._files import find_files
 from tools_check._scan import FRAMEWORK, REGISTRY, importers
@@ -41,7 +41,7 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     registry_users = importers(by_path, store.scans, {p for p, found in store.scans.items() if found.words & REGISTRY})
     wanted = [f for f in files if f.shown in seeds or f.shown in registry_users]
     store.preload(wanted, options.jobs)
-    catalog = _catalog.load(options.config.sources, ENVIRONMENT if options.config.environment == "foreign" else None)
+    catalog = catalog_of(options.config)
     frameworks = _frameworks.load(options.config.frameworks)
     analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks, imports_of(store))
     facts = Facts(analysis=analysis, read=lambda path: store.text(by_path[path]), modules={})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from tools_check._files import SourceFile
 from tools_check._ir import ClassDef, Def, ModuleIR, Node, dotted, walk
@@ -14,6 +14,15 @@ MUTATORS = frozenset(
     {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "push", "put",
      "put_nowait", "write", "set", "__setitem__"}
 )  # fmt: skip
+
+
+class Spoken(NamedTuple):
+    """The names that a function's text holds, and the last names of what it calls or, inside another one,
+    stands under.
+    """
+
+    mentioned: frozenset[str]
+    called: frozenset[str]
 
 
 @final
@@ -29,6 +38,7 @@ class Module:
     _writers: dict[str, list[int]] | None = None
     _class_writers: dict[int, dict[str, list[int]]] = field(default_factory=dict[int, dict[str, list[int]]])
     _by_owner: dict[int, list[int]] | None = None
+    _spoken: tuple[Spoken, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -37,6 +47,12 @@ class Module:
     @property
     def path(self) -> str:
         return self.file.shown
+
+    def spoken(self) -> tuple[Spoken, ...]:
+        """What each function names and calls."""
+        if self._spoken is None:
+            self._spoken = tuple(spoken_by(d) for d in self.ir.defs)
+        return self._spoken
 
     def methods(self, index: int) -> list[int]:
         """The functions written directly in a class."""
@@ -70,6 +86,42 @@ class Module:
                         table.setdefault(written, []).append(i)
             self._class_writers[index] = table
         return table.get(name, [])
+
+
+def spoken_by(definition: Def) -> Spoken:
+    """The names in a function's text; of the strings, those that could be a quoted annotation."""
+    mentioned: set[str] = set()
+    called: set[str] = set()
+    if definition.parent >= 0:
+        called.update(last_name(d[2] if d[0] == "x" else d) for d in definition.decorators)
+    signature = (tuple(p.annotation for p in definition.params), definition.returns, definition.decorators)
+    collect_names(signature, mentioned, set())
+    collect_names(definition.body, mentioned, called)
+    return Spoken(frozenset(mentioned), frozenset(called))
+
+
+def collect_names(node: Node, mentioned: set[str], called: set[str]) -> None:
+    """Collect below a node; a loop of its own, since every function of a project passes through it."""
+    stack: list[Node] = [node]
+    while stack:
+        node = stack.pop()
+        tag, size = (node[0], len(node)) if node else (None, 0)
+        if size == 2 and tag == "n":
+            mentioned.add(node[1])
+            continue
+        if size == 2 and tag == "k":
+            if node[1].__class__ is str and len(node[1]) < 80:
+                mentioned.add(node[1].partition("[")[0])
+            continue
+        if size == 4 and tag == "a":
+            mentioned.add(node[2])
+        elif size == 4 and tag == "x":
+            called.add(last_name(node[2]))
+        stack.extend(part for part in node if part.__class__ is tuple)
+
+
+def last_name(node: Node) -> str:
+    return node[2] if node[0] == "a" else node[1] if node[0] == "n" else ""
 
 
 def written_names(definition: Def) -> set[str]:

@@ -326,7 +326,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if theirs and entry.kind != "source":
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))
-    run.event(frame, labels)
+    if not run.catalog.is_silent(qname):
+        run.event(frame, labels)
     result.append(made(run, frame, entry.returns or same_class(receiver, entry.kind), labels, None))
     return join(*result)
 

@@ -97,17 +97,22 @@ def run_global_writers(run: Run, module: Module, name: str) -> None:
         run.written.add(key)
         run.active[mark] = []
         try:
-            written = module.ir.defs[index]
-            if written.owner >= 0:
-                cls = Cls(module.name, written.owner)
-                method = _classes.find_method(run, cls, written.name) if cls in run.class_env else None
-                if method is not None:
-                    bound = _classes.bind(method, _classes.typed_instance(run, cls))
-                    _exec.call_with_types(run, Frame(module, None, None), bound)
-            elif written.parent < 0:
-                _exec.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
+            with run.aside():
+                run_writer(run, module, index)
         finally:
             del run.active[mark]
+
+
+def run_writer(run: Run, module: Module, index: int) -> None:
+    written = module.ir.defs[index]
+    if written.owner >= 0:
+        cls = Cls(module.name, written.owner)
+        method = _classes.find_method(run, cls, written.name) if cls in run.class_env else None
+        if method is not None:
+            bound = _classes.bind(method, _classes.typed_instance(run, cls))
+            _exec.call_with_types(run, Frame(module, None, None), bound)
+    elif written.parent < 0:
+        _exec.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
 
 
 def resolve(run: Run, value: Value) -> Value:

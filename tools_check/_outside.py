@@ -60,8 +60,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         effect = run.catalog.effects.get(qname)
         if effect:
             run.event(frame, run.source(frame, site, qname, effect))
-        labels = args.labels()
-        run.event(frame, labels)
+        if not run.catalog.is_silent(qname):
+            run.event(frame, args.labels())
         return _models.made(run, frame, entry.returns, {}, None) if entry.returns else CLEAN
     if entry.kind == "source":
         if run.catalog.reads_prompts(entry.qname):
@@ -71,7 +71,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
             run.event(frame, labels)
         return _models.made(run, frame, entry.returns, labels, None)
     labels = args.labels()
-    run.event(frame, labels)
+    if not run.catalog.is_silent(qname):
+        run.event(frame, labels)
     into_buffers(run, frame, args, labels)
     result = [_call.callbacks(run, frame, args, site)]
     if entry.kind == "new":
@@ -189,9 +190,13 @@ def apply(run: Run, frame: Frame, shape: _shapes.Shape, args: _call.Args, site: 
 Special = Callable[[Run, Frame, str, "_call.Args", int], Value]
 
 
-def clean(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    """Numbers and truth values cannot carry an instruction; an error on the way can quote what was given."""
-    run.event(frame, args.labels())
+QUOTING: Final = frozenset({"builtins.int", "builtins.float", "builtins.complex"})
+
+
+def clean(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """Numbers and truth values cannot carry an instruction; an error of `int("...")` quotes what was given."""
+    if name in QUOTING:
+        run.event(frame, args.labels())
     return CLEAN
 
 

@@ -3,6 +3,8 @@ nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -26,6 +28,11 @@ from tools_check._values import (
 
 MAX_DEPTH: Final = 28
 STEPS_PER_ENTRY: Final = 40_000
+# Past this much work on one entry, calls are told apart by the kinds of their labels alone, and one foreign answer ends
+# the search.
+STEPS_FINE: Final = 6_000
+# Work that entries share (what an instance of a type holds, what else writes a field): half as much within itself.
+STEPS_ASIDE: Final = 6_000
 
 
 @final
@@ -119,12 +126,16 @@ class Run:
         self.project = project
         self.catalog = catalog
         self.stack: list[Frame] = []
+        # The third is what a cut call had to spend, the last the names of the tools that it called.
         self.memo: dict[Any, tuple[Value, dict[Any, Value], int, set[str]]] = {}
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
         self.exhausted = False
         self.too_deep: set[str] = set()  # files with code that goes deeper than can be followed
+        self.ended = False  # the answer that was looked for is known
+        self.asides = 0
+        self.seeking = False  # whether the verdict is all that is asked
         self.version = 0  # grows with every change of shared state
         self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
         self.instances: dict[Cls, Value] = {}
@@ -132,6 +143,8 @@ class Run:
         self.class_extra: dict[Cls, dict[str, Value]] = {}
         self.bases: dict[Cls, list[Any]] = {}
         self.mros: dict[Cls, tuple[list[Cls], list[str]]] = {}
+        self.shows: dict[Cls, bool] = {}
+        self.fields: dict[Cls, list[Any]] = {}
         self.children: dict[Cls, list[Cls]] = {}
         self.closures: dict[tuple[str, int], Any] = {}
         self.written: set[Any] = set()
@@ -236,12 +249,36 @@ class Run:
 
     # -- budget
 
+    def is_spent(self) -> bool:
+        """Whether the budget of this entry is spent."""
+        return self.exhausted
+
+    def share(self) -> int:
+        """What one call may spend of what is left, so that a large callee leaves something for the next one."""
+        return min(self.limit - self.steps, max(1_200, (self.limit - self.steps) * 3 // 5))
+
+    def coarse(self) -> bool:
+        """Whether so much work went into this entry that details no longer count."""
+        return self.steps > STEPS_FINE
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Work that many entries share has a budget of its own: the first one that needs it does not pay for all."""
+        saved = (self.steps, self.limit, self.exhausted)
+        self.steps, self.limit, self.exhausted = 0, max(800, STEPS_ASIDE >> self.asides), False
+        self.asides += 1
+        try:
+            yield
+        finally:
+            self.asides -= 1
+            self.steps, self.limit, self.exhausted = saved
+
     def spend(self) -> bool:
         """Count one unit of work; False when the budget of this entry is spent."""
-        self.steps += 1
-        if self.steps > self.limit:
+        if self.ended or self.steps >= self.limit:
             self.exhausted = True
             return False
+        self.steps += 1
         return True
 
 

@@ -189,11 +189,15 @@ class Store:
 
     def preload(self, sources: list[SourceFile], jobs: int) -> None:
         """Parse files in several processes."""
-        todo = [
-            s
-            for s in sources
-            if s.shown not in self._ready and s.shown not in self.faults and self._cached(self.scans[s.shown]) is None
-        ]
+        todo: list[SourceFile] = []
+        for source in sources:
+            if source.shown in self._ready or source.shown in self.faults:
+                continue
+            cached = self._cached(self.scans[source.shown])
+            if cached is None:
+                todo.append(source)
+            else:
+                self._ready[source.shown] = cached
         if jobs < 2 or len(todo) < 64:
             return
         import multiprocessing

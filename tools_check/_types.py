@@ -8,7 +8,7 @@ from typing import Final
 from tools_check import _classes, _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Value, join, of, sorted_refs, with_labels
+from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Obj, Value, join, of, sorted_refs, with_labels
 
 ELEMENTS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple",
@@ -22,6 +22,20 @@ WRAPPERS: Final = frozenset(
      "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
 )  # fmt: skip
 SCALARS: Final = frozenset({"int", "float", "bool", "complex", "None", "NoneType"})
+
+
+def parameter(run: Run, frame: Frame, node: Node | None) -> Value:
+    """The value of a parameter with this annotation: instances in it are this call's own."""
+    value = typed(run, frame, node)
+    views = [
+        _classes.typed_parameter(run, ref.cls)
+        for ref in value.objects()
+        if ref.kind == "inst" and ref is next(iter(run.instances.get(ref.cls, EMPTY).objects()), None)
+    ]
+    if not views:
+        return value
+    rest = frozenset(r for r in value.refs if not (r.__class__ is Obj and r.kind == "inst"))
+    return join(Value(value.labels, rest, value.consts, exact=value.exact), *views)
 
 
 def typed(run: Run, frame: Frame, node: Node | None, depth: int = 0) -> Value:

@@ -178,12 +178,14 @@ class Obj:
 
     __slots__ = (
         "activation",
+        "base",
         "cls",
         "elem",
         "exact",
         "fields",
         "keys",
         "kind",
+        "opaque",
         "owners",
         "path",
         "serial",
@@ -202,6 +204,8 @@ class Obj:
         self.path = path
         self.shared = False
         self.exact = True
+        self.base: Obj | None = None  # what every instance of the class may hold; what is written here stays here
+        self.opaque = False  # an instance that shows nothing of its fields to whoever it is handed to
         Obj.counter += 1
         self.serial = Obj.counter
 
@@ -233,6 +237,12 @@ class Value:
         self.consts = consts
         self.exact = exact  # nothing but one of `consts`
         self._digest: tuple[int, int, Any] | None = None
+
+    def kinds(self) -> Any:
+        """A coarser summary: of labels only the kinds count, and of cells only what they are."""
+        consts = self.consts if self.exact and len(self.consts) <= 2 else NO_CONSTS
+        shown = [kind_of(ref) for ref in sorted_refs(self)]
+        return (label_kinds(flat(self, handed=True)), tuple(shown), consts)
 
     def digest(self, depth: int = 2, work: list[int] | None = None) -> Any:
         """A hashable summary: values with one digest are treated alike by a function.
@@ -286,6 +296,33 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
     if isinstance(ref, Super):
         return ("super", ref.owner)
     return ref
+
+
+def label_kinds(labels: Labels) -> tuple[bool, bool]:
+    """Whether there are foreign labels, and whether there are unknown ones."""
+    if not labels:
+        return (False, False)
+    kinds = {root.kind for root in labels}
+    return ("foreign" in kinds, "unknown" in kinds)
+
+
+def kind_of(ref: Any) -> Any:
+    if isinstance(ref, Obj):
+        return (ref.kind, ref.cls)
+    if isinstance(ref, Func):
+        return ("fn", ref.module, ref.at, id(ref.env))
+    if isinstance(ref, Method):
+        return ("m", ref.kind, ref.name)
+    if isinstance(ref, Partial):
+        return ("p", tuple(kind_of(r) for r in sorted_refs(ref.func)))
+    if isinstance(ref, Super):
+        return ("super", ref.owner)
+    return ref
+
+
+def is_foreign(value: Value) -> bool:
+    """Whether a value holds bytes of somebody else anywhere."""
+    return label_kinds(flat(value, handed=True))[0]
 
 
 EMPTY: Final = Value()
@@ -373,30 +410,34 @@ def sorted_refs(value: Value) -> list[Any]:
     return sorted(value.refs, key=order)
 
 
-def flat(value: Value) -> Labels:
-    """Every label that the value shows when it is written out, containers and instances included."""
-    if not value.refs:
-        return value.labels
-    parts: list[Labels] = [value.labels]
-    seen: set[int] = set()
-    stack = [(value, 0)]
-    while stack:
-        current, depth = stack.pop()
-        for ref in current.refs:
-            if not isinstance(ref, Obj) or id(ref) in seen or len(seen) > 300:
+def flat(value: Value, *, handed: bool = False) -> Labels:
+    """Every label that the value shows when it is written out, containers and instances included; what is
+    only handed on as an argument (`handed`) shows no more of an instance than its text would.
+    """
+    labels = value.labels
+    stack = [ref for ref in value.refs if ref.__class__ is Obj]
+    if not stack:
+        return labels
+    parts: list[Labels] = [labels] if labels else []
+    seen: set[Obj] = set()
+    depth = 0
+    while stack and depth < (3 if handed else 8):
+        below: list[Obj] = []
+        for obj in stack:
+            if obj in seen or len(seen) > 200:
                 continue
-            seen.add(id(ref))
-            if ref.kind in HIDING:
+            seen.add(obj)
+            if obj.kind == "tool" or (handed and obj.opaque):  # a tool is not text
                 continue
-            for child in ref.children():
+            for child in (*obj.fields.values(), obj.elem, obj.keys):
                 if child.labels:
                     parts.append(child.labels)
-                if child.refs and depth < 7:
-                    stack.append((child, depth + 1))
-    if len(parts) == 1:
-        return parts[0]
-    return join_labels(parts)
-
-
-# An instance of an ordinary class shows its address and nothing else; a tool is not text.
-HIDING: Final = frozenset({"tool"})
+                if child.refs:
+                    below += [ref for ref in child.refs if ref.__class__ is Obj]
+            if obj.base is not None:
+                below.append(obj.base)
+        stack = below
+        depth += 1
+    if not parts:
+        return NO_LABELS
+    return parts[0] if len(parts) == 1 else join_labels(parts)

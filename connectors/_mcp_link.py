@@ -25,7 +25,7 @@ from connectors._bounds import seconds, time_left
 from connectors._manifest_fill import Filler
 from connectors._mcp_peer import Peer, Secrets, StdioPeer
 from connectors._mcp_pins import Differences, Pin, compared
-from connectors._mcp_pipe import TOO_LONG, pipe
+from connectors._mcp_pipe import TOO_LONG, UNREADABLE, pipe
 from connectors._mcp_watch import Read, Watch, Write
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
@@ -301,7 +301,9 @@ class Connection:
             return IngressRefused(
                 "too_large", f"The peer's answer takes more than {most} bytes, and was not read.{more}"
             )
-        if code == types.CONNECTION_CLOSED or self.watch.reason is not None:
+        if code == UNREADABLE:
+            return ToolFailed(f"The peer's answer cannot be read.{more}")
+        if self.is_over or self.watch.reason is not None:
             return self.lost(more)
         number = f" {code}" if abs(code) < 1_000_000 else ""
         said = Foreign(error.message, origin).map(lambda text: self.link.hide(text)[:MAX_ERROR_CHARS])

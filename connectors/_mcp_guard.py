@@ -1,7 +1,7 @@
-"""Stands between this process and a peer, as a program of its own: when we are gone, however we went, the peer's group is killed.
+"""Stands between this process and a peer, as a program of its own: when we are gone, however we went, it kills the peer's group.
 
-`python -I -S _mcp_guard.py FD PROGRAM ARGUMENT...`: FD is the reading end of a pipe whose other end we hold and never write to.
-It imports nothing of ours, says nothing, and ends as the program ended.
+`python -I -S _mcp_guard.py FD PROGRAM ARGUMENT...`: FD is the reading end of a pipe whose other end we hold and never write
+to. It imports nothing of ours, says nothing, and ends as the program ended.
 """
 
 from __future__ import annotations

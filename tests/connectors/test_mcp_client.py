@@ -74,29 +74,24 @@ async def test_no_text_of_the_corpus_leaves_its_fence_wherever_a_peer_puts_it(
 ) -> None:
     texts = [attack.text for attack in group]
     names = [f"t{number}" for number in range(len(texts))]
+    pairs = list(zip(names, texts, strict=True))
     script = {
         "tools": [
             definition(name) for name in (*names, *(f"e{name}" for name in names), *(f"r{name}" for name in names))
         ],
         "results": {
-            **{
-                n: {"content": [{"type": "text", "text": t}], "structuredContent": {"x": t}}
-                for n, t in zip(names, texts)
-            },  # noqa: B905
-            **{f"e{n}": {"content": [{"type": "text", "text": t}], "isError": True} for n, t in zip(names, texts)},  # noqa: B905
-            **{f"r{n}": {"error": {"code": -32000, "message": t}} for n, t in zip(names, texts)},  # noqa: B905
+            **{n: {"content": [{"type": "text", "text": t}], "structuredContent": {"x": t}} for n, t in pairs},
+            **{f"e{n}": {"content": [{"type": "text", "text": t}], "isError": True} for n, t in pairs},
+            **{f"r{n}": {"error": {"code": -32000, "message": t}} for n, t in pairs},
         },
-        "resources": {f"x://{n}": {"contents": [{"uri": f"x://{n}", "text": t}]} for n, t in zip(names, texts)},  # noqa: B905
-        "prompts": {
-            n: {"messages": [{"role": "user", "content": {"type": "text", "text": t}}]}
-            for n, t in zip(names, texts)  # noqa: B905
-        },
+        "resources": {f"x://{n}": {"contents": [{"uri": f"x://{n}", "text": t}]} for n, t in pairs},
+        "prompts": {n: {"messages": [{"role": "user", "content": {"type": "text", "text": t}}]} for n, t in pairs},
     }
     peer = peer_of(tmp_path, script)
     pins = pins_of(tmp_path, peer, *script["tools"])
     made = (*tools_from_server(peer, pins=pins, max_chars=200_000), *tools(peer, pins=pins))
 
-    for name, text in zip(names, texts, strict=True):
+    for name, text in pairs:
         said = await ask(made, f"evil_{name}")
         assert said.own.startswith("The peer answered: ")
         assert said.foreign == ((text,) if text else ('{\n "x": ""\n}',))
@@ -299,7 +294,7 @@ async def test_a_program_gets_its_arguments_as_they_are_and_no_more_of_our_world
         "PLAIN": "x; touch ran",
         "TOKEN": "(a secret)",
     }
-    assert not list(tmp_path.glob("ran"))
+    assert "ran" not in os.listdir(tmp_path)  # noqa: PTH208
 
 
 @in_loop
@@ -429,7 +424,7 @@ def test_a_file_of_pins_that_was_changed_by_hand_makes_no_tools(change: Any, say
 
 def test_without_a_file_of_pins_there_are_no_tools(tmp_path: Path) -> None:
     with pytest.raises(
-        DeclarationError, match="there is no such file. Look at what your peers offer and write it: hedgerow"
+        DeclarationError, match=r"there is no such file\. Look at what your peers offer and write it: hedgerow"
     ):
         tools(peer_of(tmp_path, {}), pins=tmp_path / "pins.json")
 

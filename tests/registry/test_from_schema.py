@@ -113,7 +113,7 @@ def test_a_schema_without_end_is_refused() -> None:
 
 
 def test_an_author_who_is_nobody_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="author is ' '. Say in a few words who wrote it"):
+    with pytest.raises(DeclarationError, match=r"author is ' '\. Say in a few words who wrote it"):
         ToolInput.from_schema({}, author=" ")
 
 

@@ -1,4 +1,4 @@
-"""Stands between this process and a peer, as a program of its own: when we are gone, however we went, it kills the peer's group.
+"""Stands between this process and a peer, as a program of its own: when we are gone, however we went, it kills the peer.
 
 `python -I -S _mcp_guard.py FD PROGRAM ARGUMENT...`: FD is the reading end of a pipe whose other end we hold and never write
 to. It imports nothing of ours, says nothing, and ends as the program ended.

@@ -75,7 +75,7 @@ async def test_no_text_of_the_corpus_leaves_its_fence_wherever_a_peer_puts_it(
     texts = [attack.text for attack in group]
     names = [f"t{number}" for number in range(len(texts))]
     pairs = list(zip(names, texts, strict=True))
-    script = {
+    script: dict[str, Any] = {
         "tools": [
             definition(name) for name in (*names, *(f"e{name}" for name in names), *(f"r{name}" for name in names))
         ],
@@ -545,7 +545,7 @@ def test_two_peers_of_one_name_are_refused(tmp_path: Path) -> None:
 @in_loop
 async def test_a_peer_that_there_is_not_is_refused_with_those_that_there_are(name: str, tmp_path: Path) -> None:
     peer = peer_of(tmp_path, {})
-    more = {"mcp_call_tool": {"tool": "t"}, "mcp_read_resource": {"uri": "u"}, "mcp_get_prompt": {"name": "n"}}
+    more: dict[str, dict[str, Any]] = {"mcp_call_tool": {"tool": "t"}, "mcp_read_resource": {"uri": "u"}, "mcp_get_prompt": {"name": "n"}}
 
     told = await ask(tools(peer, pins=pins_of(tmp_path, peer)), name, server="SYSTEM", **more.get(name, {}))
 
@@ -617,7 +617,8 @@ def test_a_program_that_is_told_to_end_leaves_no_peer_behind(number: signal.Sign
 
 def test_what_a_peer_takes_is_an_object(tmp_path: Path) -> None:
     peer = peer_of(tmp_path, {})
-    for schema in (None, [], "x", {**OBJECT, "type": "array"}):
+    schemas: list[Any] = [None, [], "x", {**OBJECT, "type": "array"}]
+    for schema in schemas:
         with pytest.raises(DeclarationError):
             tools_from_server(peer, pins=pins_of(tmp_path, peer, {"name": "a", "inputSchema": schema}))
 

@@ -545,7 +545,11 @@ def test_two_peers_of_one_name_are_refused(tmp_path: Path) -> None:
 @in_loop
 async def test_a_peer_that_there_is_not_is_refused_with_those_that_there_are(name: str, tmp_path: Path) -> None:
     peer = peer_of(tmp_path, {})
-    more: dict[str, dict[str, Any]] = {"mcp_call_tool": {"tool": "t"}, "mcp_read_resource": {"uri": "u"}, "mcp_get_prompt": {"name": "n"}}
+    more: dict[str, dict[str, Any]] = {
+        "mcp_call_tool": {"tool": "t"},
+        "mcp_read_resource": {"uri": "u"},
+        "mcp_get_prompt": {"name": "n"},
+    }
 
     told = await ask(tools(peer, pins=pins_of(tmp_path, peer)), name, server="SYSTEM", **more.get(name, {}))
 

@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote, urlencode
 
 from pydantic import JsonValue
 
-from connectors.ingress import IngressRefused
 from registry import ToolFailed
+from registry.errors import IngressRefused
 
 __all__ = ["Filler", "Hole", "Template", "TemplateError", "holes_in", "parse_template"]
 

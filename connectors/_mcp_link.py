@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from connectors._bounds import seconds, time_left
 from connectors._manifest_fill import Filler
-from connectors._mcp_peer import Peer, Secrets, StdioPeer
+from connectors._mcp_peer import HttpPeer, Peer, Secrets, StdioPeer
 from connectors._mcp_pins import Differences, Pin, compared
 from connectors._mcp_pipe import TOO_LONG, UNREADABLE, pipe
 from connectors._mcp_watch import Read, Watch, Write
@@ -58,9 +58,16 @@ def list_from(cursor: str | None) -> Send[types.ListToolsResult]:
 
 @final
 class Link:
-    """The way to one peer. It connects when it is first asked, and again after a connection has ended."""
+    """The way to one peer. It connects when it is first asked, and again after a connection has ended.
+
+    Raises:
+        ImportError: the peer is one over HTTP, and the extra for that is not installed; says the line that installs it.
+    """
 
     def __init__(self, peer: Peer, secrets: Secrets) -> None:
+        if isinstance(peer, HttpPeer):
+            # Here, so that a missing extra is told where the tools are made. Peers that are programs do not need it.
+            import connectors._mcp_web as _  # noqa: F401
         self.peer = peer
         self.secrets = secrets
         self.connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = WeakKeyDictionary()
@@ -276,7 +283,7 @@ class Connection:
             async with pipe(peer, secret, self.watch) as streams:
                 yield streams
             return
-        from connectors._mcp_web import web  # for peers over HTTP alone: it needs another extra
+        from connectors._mcp_web import web
 
         secret = {name: self.filler.secret(of) for name, of in peer.secret_headers.items()}
         async with web(peer, secret, self.watch) as streams:

@@ -16,6 +16,7 @@ import pytest
 
 import connectors.files
 import connectors.http
+import connectors.mcp_client
 import connectors.terminal
 from registry import (
     Admission,
@@ -44,7 +45,16 @@ from tests.support.third_party import LAMP, PAGE, PEER
 def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
-    return Registry([*connectors.files.tools(tmp_path), *connectors.http.tools(), *connectors.terminal.tools(tmp_path)])
+    (tmp_path / "pins.json").write_text('{"hedgerow_pins": 1}')
+    peer = connectors.mcp_client.StdioPeer(name="peer", argv=["no-such-program"])
+    return Registry(
+        [
+            *connectors.files.tools(tmp_path),
+            *connectors.http.tools(),
+            *connectors.mcp_client.tools(peer, pins=tmp_path / "pins.json"),
+            *connectors.terminal.tools(tmp_path),
+        ]
+    )
 
 
 # -- schemas -------------------------------------------------------------------------------------------------------

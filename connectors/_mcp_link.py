@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import Any, Final, Protocol, TypeVar, final
+from typing import Any, Final, Protocol, TypeVar, cast, final
 from weakref import WeakKeyDictionary, WeakSet
 
 import mcp_types as types
@@ -325,7 +325,8 @@ def ours_in(error: BaseException) -> IngressRefused | ToolFailed | None:
     if isinstance(error, IngressRefused | ToolFailed):
         return error
     if isinstance(error, BaseExceptionGroup):
-        return next((found for one in error.exceptions if (found := ours_in(one)) is not None), None)
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return next((found for one in group.exceptions if (found := ours_in(one)) is not None), None)
     return None
 
 

@@ -121,7 +121,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, rules: NetworkRules) -> None:
         self.rules = rules
-        self.inner = httpcore2.AnyIOBackend()
+        self.inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
     async def connect_tcp(
         self,

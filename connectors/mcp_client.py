@@ -261,7 +261,7 @@ def tools_from_server(
             f"connectors.mcp_client: nothing of peer {peer.name!r} is pinned in {pins.name}. Look at what it offers, by "
             "hedgerow pin."
         )
-    unknown = sorted((set(effects) | (only or set())) - set(known))
+    unknown = sorted({*effects, *(only or ())} - known.keys())
     if unknown:
         raise DeclarationError(
             f"connectors.mcp_client: {unknown[0]!r} is no pinned tool of peer {peer.name!r}. Write the peer's name for "

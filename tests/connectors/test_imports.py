@@ -38,7 +38,9 @@ def test_a_missing_sdk_of_the_protocol_is_said_in_one_sentence(missing: str) -> 
 
 
 def test_peers_over_pipes_need_no_httpx_and_those_over_http_say_so() -> None:
-    start = "import sys; sys.modules['httpx'] = None; import connectors.mcp_client as m; from connectors import _mcp_link; "
+    start = (
+        "import sys; sys.modules['httpx'] = None; import connectors.mcp_client as m; from connectors import _mcp_link; "
+    )
 
     over_pipe = python(f"{start}_mcp_link.Link(m.StdioPeer(name='p', argv=['x']), m.no_secrets); print('made')")
     over_http = python(f"{start}_mcp_link.Link(m.HttpPeer(name='p', url='https://a.example/'), m.no_secrets)")

@@ -9,7 +9,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 import pytest
@@ -46,7 +46,7 @@ def serving(call: bytes | Answer | None = None, *, get: bytes = NO_STREAM) -> An
     """A server of the protocol that answers a call of a tool with these bytes; None is an ordinary answer."""
 
     async def answer(asked: Asked, writer: Any) -> None:
-        said = json.loads(asked.body) if asked.body else {}
+        said: dict[str, Any] = json.loads(asked.body or b"{}")
         method = said.get("method")
         if method == "tools/call" and callable(call):
             await call(asked, writer)
@@ -55,7 +55,7 @@ def serving(call: bytes | Answer | None = None, *, get: bytes = NO_STREAM) -> An
             writer.write(get)
         elif method == "initialize":
             version = said["params"]["protocolVersion"]
-            greeting = {
+            greeting: dict[str, Any] = {
                 "protocolVersion": version,
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "x", "version": "1"},
@@ -80,7 +80,7 @@ def tools_of(
     folder: Path, url: str, *, allow: str | None = None, limits: Limits = QUICK, **more: Any
 ) -> tuple[AnyTool, ...]:
     rules = NetworkRules(allow_hosts=frozenset({allow})) if allow is not None else NetworkRules()
-    peer = HttpPeer(name="web", url=url, limits=limits, **{"rules": rules, **more})
+    peer = HttpPeer(name="web", url=url, limits=limits, **cast("Any", {"rules": rules, **more}))
     return tools_from_server(peer, pins=pins_of(folder, peer), secrets=lambda name: f"secret-of-{name}")
 
 

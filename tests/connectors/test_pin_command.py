@@ -88,7 +88,7 @@ def test_what_has_changed_is_told_by_names_and_parts_and_never_by_a_peers_words(
 
 def test_peers_that_are_not_named_keep_their_pins_and_the_same_again_changes_nothing(tmp_path: Path) -> None:
     plant(tmp_path)
-    other = {"hedgerow_pins": 1, "peers": {"other": {}}}
+    other: dict[str, Any] = {"hedgerow_pins": 1, "peers": {"other": {}}}
     (tmp_path / "p.json").write_text(json.dumps(other))
 
     first = hedgerow(tmp_path, "my_peers:make", "--file", "p.json")

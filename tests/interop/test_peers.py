@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from connectors._mcp_peer import no_secrets
 from connectors._mcp_pins import Pins, write_pins
-from connectors.mcp_client import Limits, Peer, StdioPeer, looked_at, no_secrets, offered, tools, tools_from_server
+from connectors.mcp_client import Limits, Peer, StdioPeer, looked_at, offered, tools, tools_from_server
 from registry import Answered, AnyTool, Foreign
 from registry._foreign import open_foreign
 from registry.testing.corpus import BODIES, CELLS, FAILURES, PROSE, Attack

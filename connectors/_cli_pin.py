@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -81,8 +81,9 @@ def pin(context: click.Context, references: tuple[str, ...], file: Path, check: 
 
 
 def peers_of(reference: str) -> Iterable[Peer]:
-    found: Any = load_attribute(reference, option="MODULE:ATTRIBUTE")
-    found = found() if callable(found) else found
+    found: object = load_attribute(reference, option="MODULE:ATTRIBUTE")
+    found = cast("Callable[[], object]", found)() if callable(found) else found
     if isinstance(found, Mapping):
         return cast("Mapping[str, Peer]", found).values()
-    return found if isinstance(found, list | tuple) else (found,)
+    # What is none of a peer is told by `checked`.
+    return cast("Iterable[Peer]", found) if isinstance(found, list | tuple) else (cast("Peer", found),)

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlencode
 from pydantic import JsonValue
 
 from connectors._secrets import Secrets
-from connectors.ingress import IngressRefused
+from registry.errors import IngressRefused
 
 __all__ = ["Filler", "Hole", "Template", "TemplateError", "holes_in", "parse_template"]
 

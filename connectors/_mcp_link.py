@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import Any, Final, Protocol, TypeVar, final
+from typing import Any, Final, Protocol, TypeVar, cast, final
 from weakref import WeakKeyDictionary, WeakSet
 
 import mcp_types as types
@@ -23,9 +23,9 @@ from pydantic import BaseModel
 
 from connectors._bounds import seconds, time_left
 from connectors._manifest_fill import Filler
-from connectors._mcp_peer import Peer, Secrets, StdioPeer
+from connectors._mcp_peer import HttpPeer, Peer, Secrets, StdioPeer
 from connectors._mcp_pins import Differences, Pin, compared
-from connectors._mcp_pipe import TOO_LONG, pipe
+from connectors._mcp_pipe import TOO_LONG, UNREADABLE, pipe
 from connectors._mcp_watch import Read, Watch, Write
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
@@ -58,9 +58,16 @@ def list_from(cursor: str | None) -> Send[types.ListToolsResult]:
 
 @final
 class Link:
-    """The way to one peer. It connects when it is first asked, and again after a connection has ended."""
+    """The way to one peer. It connects when it is first asked, and again after a connection has ended.
+
+    Raises:
+        ImportError: the peer is one over HTTP, and the extra for that is not installed; says the line that installs it.
+    """
 
     def __init__(self, peer: Peer, secrets: Secrets) -> None:
+        if isinstance(peer, HttpPeer):
+            # Here, so that a missing extra is told where the tools are made. Peers that are programs do not need it.
+            import connectors._mcp_web as _  # noqa: F401
         self.peer = peer
         self.secrets = secrets
         self.connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = WeakKeyDictionary()
@@ -276,7 +283,7 @@ class Connection:
             async with pipe(peer, secret, self.watch) as streams:
                 yield streams
             return
-        from connectors._mcp_web import web  # for peers over HTTP alone: it needs another extra
+        from connectors._mcp_web import web
 
         secret = {name: self.filler.secret(of) for name, of in peer.secret_headers.items()}
         async with web(peer, secret, self.watch) as streams:
@@ -301,7 +308,9 @@ class Connection:
             return IngressRefused(
                 "too_large", f"The peer's answer takes more than {most} bytes, and was not read.{more}"
             )
-        if code == types.CONNECTION_CLOSED or self.watch.reason is not None:
+        if code == UNREADABLE:
+            return ToolFailed(f"The peer's answer cannot be read.{more}")
+        if self.is_over or self.watch.reason is not None:
             return self.lost(more)
         number = f" {code}" if abs(code) < 1_000_000 else ""
         said = Foreign(error.message, origin).map(lambda text: self.link.hide(text)[:MAX_ERROR_CHARS])
@@ -316,7 +325,8 @@ def ours_in(error: BaseException) -> IngressRefused | ToolFailed | None:
     if isinstance(error, IngressRefused | ToolFailed):
         return error
     if isinstance(error, BaseExceptionGroup):
-        return next((found for one in error.exceptions if (found := ours_in(one)) is not None), None)
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return next((found for one in group.exceptions if (found := ours_in(one)) is not None), None)
     return None
 
 

@@ -100,7 +100,7 @@ class StdioPeer:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        argv: object = self.argv
+        argv = cast("object", self.argv)
         if isinstance(argv, str) or not isinstance(argv, Sequence) or not argv:
             raise DeclarationError(f"Peer {self.name!r}: argv is no list. Write the program first, then its arguments.")
         for number, argument in enumerate(cast("Sequence[object]", argv)):
@@ -162,7 +162,7 @@ def check_name(name: object) -> None:
 
 def check_text(peer: str, what: str, text: object) -> None:
     try:
-        if isinstance(text, str) and "\0" not in text and text.encode("utf-8") is not None:
+        if isinstance(text, str) and b"\0" not in text.encode("utf-8"):
             return
     except UnicodeEncodeError:
         pass

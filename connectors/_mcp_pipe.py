@@ -12,11 +12,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakSet
 
 import anyio
 import mcp_types as types
@@ -28,10 +28,11 @@ from connectors._mcp_watch import Read, Watch, Write
 from connectors._process import STANDARD_PATH, end, has_ended
 from registry.errors import ToolFailed
 
-__all__ = ["TOO_LONG", "pipe"]
+__all__ = ["TOO_LONG", "UNREADABLE", "pipe"]
 
-# The code under which a request is answered whose answer was not read. A peer that sends it has its own answer withheld.
+# Codes under which a request is answered whose answer was not read. A peer that sends one has its own answer withheld.
 TOO_LONG: Final = -33001
+UNREADABLE: Final = -33002
 
 PIECE: Final = 65_536
 EDGE: Final = 512
@@ -45,7 +46,9 @@ ID: Final = rb'"id"\s*:\s*(?P<id>\d{1,15})\s*'
 AT_START: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + ID + rb",")
 AT_END: Final = re.compile(rb"[,{]\s*" + ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
-RUNNING: WeakSet[subprocess.Popen[bytes]] = WeakSet()
+GUARD: Final = Path(__file__).with_name("_mcp_guard.py")
+# Each program that runs, and our end of its lifeline.
+RUNNING: Final[dict[subprocess.Popen[bytes], int]] = {}
 
 
 @asynccontextmanager
@@ -63,8 +66,7 @@ async def pipe(peer: StdioPeer, secret_env: Mapping[str, str], watch: Watch) -> 
         try:
             await leave(process)
         finally:
-            end(process)
-            RUNNING.discard(process)
+            finished(process)
 
 
 def started(peer: StdioPeer, secret_env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -74,10 +76,13 @@ def started(peer: StdioPeer, secret_env: Mapping[str, str]) -> subprocess.Popen[
     program = shutil.which(peer.argv[0], path=path)
     if program is None:
         raise ToolFailed(f"The program of the peer {peer.name!r} is not installed on this machine.")
+    lifeline, held = os.pipe()
+    # Absolute, since a relative one would be looked for again from `cwd`.
+    argv = [str(Path(program).absolute()), *peer.argv[1:]]
     try:
         process = subprocess.Popen(
-            # Absolute, since a relative one would be looked for again from `cwd`.
-            [str(Path(program).absolute()), *peer.argv[1:]],
+            [sys.executable, "-I", "-S", str(GUARD), str(lifeline), *argv],
+            pass_fds=(lifeline,),
             cwd=peer.cwd,
             env={"PATH": path, "LC_ALL": "C.UTF-8", **peer.env, **secret_env},
             stdin=subprocess.PIPE,
@@ -86,12 +91,23 @@ def started(peer: StdioPeer, secret_env: Mapping[str, str]) -> subprocess.Popen[
             start_new_session=True,
         )
     except OSError as error:
+        os.close(held)
         # The number's own text, not the exception's: that one holds the arguments.
         raise ToolFailed(
             f"The program of the peer {peer.name!r} did not start: {os.strerror(error.errno or 0)}."
         ) from None
-    RUNNING.add(process)
+    finally:
+        os.close(lifeline)
+    RUNNING[process] = held
     return process
+
+
+def finished(process: subprocess.Popen[bytes]) -> None:
+    """Kill the group and reap."""
+    end(process)
+    held = RUNNING.pop(process, None)
+    if held is not None:
+        os.close(held)
 
 
 async def leave(process: subprocess.Popen[bytes]) -> None:
@@ -108,7 +124,7 @@ def kill_the_rest() -> None:
     """At the end of the process nothing of ours runs on, not even where a loop was left without being closed."""
     for process in list(RUNNING):
         with suppress(Exception):  # the interpreter is ending, and the next one must be killed too
-            end(process)
+            finished(process)
 
 
 # -- the streams ---------------------------------------------------------------------------------------------------
@@ -171,10 +187,11 @@ async def read_lines(
                     line, looked_at = bytes(buffer[:at]), 0
                     del buffer[: at + 1]
                     if skipped is not None or len(line) > watch.limits.max_message_bytes:
-                        found = answer_to(line[:EDGE] if skipped is None else skipped, line[-EDGE:])
+                        found = answer_to(line[:EDGE] if skipped is None else skipped, line[-EDGE:], TOO_LONG)
                         skipped = None
                     else:
-                        found = message_of(line)
+                        # What cannot be read may still be an answer that somebody waits for.
+                        found = message_of(line) or answer_to(line[:EDGE], line[-EDGE:], UNREADABLE)
                     garbage += found is None
                     if garbage > MAX_GARBAGE:
                         watch.leave("The peer writes to its output what are no messages, and was left.")
@@ -195,12 +212,12 @@ def message_of(line: bytes) -> types.JSONRPCMessage | None:
         return None
 
 
-def answer_to(start: bytes, ending: bytes) -> types.JSONRPCMessage | None:
-    """The error with which a request is answered whose answer is too long, if it says at either end whose it is."""
+def answer_to(start: bytes, ending: bytes, code: int) -> types.JSONRPCMessage | None:
+    """The error with which a request is answered whose answer is not taken, if it says at either end whose it is."""
     found = AT_START.match(start) or AT_END.search(ending)
     if found is None:
         return None
-    error = types.ErrorData(code=TOO_LONG, message="too long")
+    error = types.ErrorData(code=code, message="not taken")
     return types.JSONRPCError(jsonrpc="2.0", id=int(found["id"]), error=error)
 
 

@@ -40,8 +40,9 @@ class Watch:
         self.requests = 0
 
     def leave(self, reason: str) -> None:
-        """Note why the connection is given up; the first reason stays."""
+        """Give the connection up, and note why; the first reason stays."""
         self.reason = self.reason or reason
+        self.ended()
 
     def note_error(self, data: bytes) -> None:
         self.said += data
@@ -91,7 +92,6 @@ class Read:
             if self.watch.is_too_much:
                 break
         self.watch.leave("The peer sent too many messages that nobody had asked for, and was left.")
-        self.watch.ended()
         raise anyio.EndOfStream
 
     async def aclose(self) -> None:

@@ -73,7 +73,12 @@ class Guarded(httpx2.AsyncBaseTransport):
             self.gets = [*[at for at in self.gets if now - at < GETS_IN_S][-MAX_GETS:], now]
             if len(self.gets) > MAX_GETS:
                 raise httpx2.ReadError("too many streams", request=request)
-        answer = await self.inner.handle_async_request(request)
+        try:
+            answer = await self.inner.handle_async_request(request)
+        except httpx2.TransportError:
+            if request.method == "POST":  # without one of the others a connection lives on
+                self.watch.leave("The connection to the peer failed.")
+            raise
         if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
             await answer.aclose()
             self.watch.leave("The peer's answer is compressed, although that was declined.")
@@ -116,7 +121,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, rules: NetworkRules) -> None:
         self.rules = rules
-        self.inner = httpcore2.AnyIOBackend()
+        self.inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
     async def connect_tcp(
         self,

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from connectors._mcp_peer import HttpPeer, Limits, Peer, Secrets, StdioPeer, no_secrets
 from connectors._mcp_pins import Pin, compared, pinned, read_pins
@@ -70,7 +70,7 @@ class McpCallTool(ToolInput):
 
     server: str = Field(max_length=24, description=SERVER)
     tool: str = Field(max_length=64, description="The name of the peer's tool, as mcp_list_tools shows it.")
-    arguments: dict[str, JsonValue] = Field(
+    arguments: dict[str, Any] = Field(
         default={}, description="The tool's arguments, as mcp_list_tools shows its input."
     )
     offset: int = Field(default=0, ge=0, description=OFFSET)
@@ -261,7 +261,7 @@ def tools_from_server(
             f"connectors.mcp_client: nothing of peer {peer.name!r} is pinned in {pins.name}. Look at what it offers, by "
             "hedgerow pin."
         )
-    unknown = sorted((set(effects) | (only or set())) - set(known))
+    unknown = sorted({*effects, *(only or ())} - known.keys())
     if unknown:
         raise DeclarationError(
             f"connectors.mcp_client: {unknown[0]!r} is no pinned tool of peer {peer.name!r}. Write the peer's name for "

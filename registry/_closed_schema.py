@@ -101,17 +101,11 @@ class Closing:
             raise UnusableSchema("its schema is no JSON, or is nested too deeply") from None
         if size > MAX_CHARS:
             raise UnusableSchema(f"its schema has more than {MAX_CHARS} characters")
-        if not isinstance(self.document, dict):
+        document = self.document
+        if not isinstance(document, dict):
             raise UnusableSchema("its schema is no object")
-        given = cast("Schema", self.document)
-        if given.get("type", "object") != "object" or given.keys() & {
-            "$ref",
-            "anyOf",
-            "oneOf",
-            "allOf",
-            "enum",
-            "const",
-        }:
+        given = cast("Schema", document)
+        if given.get("type", "object") != "object" or given.keys() & OTHER_ROOTS:
             raise UnusableSchema("its schema is not that of one object with named fields")
         return self.node({**given, "type": "object", "properties": given.get("properties", {})}, 0)
 
@@ -175,7 +169,7 @@ class Closing:
     def worded(self, made: Schema, beside: Schema, keyword: str) -> Schema:
         """What stands for another may have words and a default of its own, and nothing else."""
         demands = (KNOWN & beside.keys()) - WORDS - {"default", keyword}
-        if demands and not (demands == {"type"} and beside["type"] == made.get("type")):
+        if demands and not (demands == TYPE_ALONE and beside["type"] == made.get("type")):
             raise UnusableSchema(
                 f"its schema has other demands beside {keyword!r}, which a closed input cannot represent"
             )
@@ -219,7 +213,9 @@ class Closing:
 
     def fields(self, schema: Schema, depth: int) -> Schema:
         named: object = schema.get("properties")
-        if isinstance(named, dict):
+        others: object = schema.get("additionalProperties")
+        is_map = isinstance(others, dict) and bool(cast("Schema", others))
+        if isinstance(named, dict) and (cast("Schema", named) or depth == 0 or not is_map):
             # Closed whatever it says of fields that it does not name: what we then accept, the other side accepts as well.
             required = texts(schema.get("required", []))
             properties = {
@@ -229,8 +225,7 @@ class Closing:
                 raise UnusableSchema("its schema requires a field that it does not describe")
             made: Schema = {"properties": properties, "additionalProperties": False}
             return {**made, "required": list(dict.fromkeys(required))} if required else made
-        others = schema.get("additionalProperties")
-        if not isinstance(others, dict) or not others or schema.get("required"):
+        if not is_map or schema.get("required"):
             raise UnusableSchema("an object in its schema names no fields and takes any")
         keys = (
             {"propertyNames": self.node({"type": "string", **schema["propertyNames"]}, depth + 1)}
@@ -251,6 +246,8 @@ class Closing:
         return {**made, "items": self.node(schema.get("items"), depth + 1)}
 
 
+TYPE_ALONE: Final = frozenset({"type"})
+OTHER_ROOTS: Final = frozenset({"$ref", "anyOf", "oneOf", "allOf", "enum", "const"})
 # Any other keyword is somebody's own, or words for programmers: by the standard it demands nothing, and it is left out.
 KNOWN: Final = frozenset(
     {
@@ -293,7 +290,7 @@ def words_of(schema: Schema) -> Schema:
 
 def plain_value(keyword: str, value: Any) -> Any:
     """A value that is shown as it is, so each of its texts is short and on one line."""
-    if keyword == "enum" and not (isinstance(value, list) and value):
+    if keyword == "enum" and not is_filled(value):
         raise UnusableSchema("its schema gives 'enum' a value that the keyword does not take")
     for leaf in leaves(value):
         if isinstance(leaf, str) and (len(leaf) > MAX_VALUE or len(leaf.splitlines()) > 1):
@@ -301,6 +298,10 @@ def plain_value(keyword: str, value: Any) -> Any:
                 f"its schema holds a text under {keyword!r} that has more than {MAX_VALUE} characters or than one line"
             )
     return value
+
+
+def is_filled(value: object) -> bool:
+    return isinstance(value, list) and bool(cast("list[object]", value))
 
 
 def number(keyword: str, value: object) -> int | float:
@@ -367,7 +368,7 @@ def matches(_: Validator, pattern: str, instance: object, __: object) -> Iterato
 def validator_of(schema: Schema) -> Validator:
     try:
         from jsonschema.exceptions import SchemaError as BadSchema
-        from jsonschema.validators import Draft202012Validator, extend
+        from jsonschema.validators import Draft202012Validator, extend  # pyright: ignore[reportUnknownVariableType]
         from referencing import Registry
     except ImportError as error:
         raise DeclarationError(
@@ -377,8 +378,10 @@ def validator_of(schema: Schema) -> Validator:
         Draft202012Validator.check_schema(schema)
     except BadSchema:
         raise UnusableSchema("its schema gives a keyword a value that the keyword does not take") from None
-    made = cast("Any", extend)(Draft202012Validator, {"pattern": matches})  # its stub has no types
-    return cast("Validator", made(schema, registry=Registry()))
+    # Its stub has no types.
+    made = cast("Any", extend)(Draft202012Validator, {"pattern": matches})
+    nothing: Registry[Any] = Registry()  # pyright: ignore[reportUnknownArgumentType]  # no address is ever asked
+    return cast("Validator", made(schema, registry=nothing))
 
 
 # -- what is wrong with arguments ----------------------------------------------------------------------------------

@@ -28,6 +28,27 @@ def test_a_missing_httpx_is_said_in_one_sentence(module: str) -> None:
     )
 
 
+@pytest.mark.parametrize("missing", ["mcp", "mcp_types"])
+def test_a_missing_sdk_of_the_protocol_is_said_in_one_sentence(missing: str) -> None:
+    said = python(f"import sys; sys.modules[{missing!r}] = None; import connectors.mcp_client")
+
+    assert said.splitlines()[-1] == (
+        "ImportError: connectors.mcp_client needs the SDK of the protocol. Write: pip install 'hedgerow[mcp]'"
+    )
+
+
+def test_peers_over_pipes_need_no_httpx_and_those_over_http_say_so() -> None:
+    start = (
+        "import sys; sys.modules['httpx'] = None; import connectors.mcp_client as m; from connectors import _mcp_link; "
+    )
+
+    over_pipe = python(f"{start}_mcp_link.Link(m.StdioPeer(name='p', argv=['x']), m.no_secrets); print('made')")
+    over_http = python(f"{start}_mcp_link.Link(m.HttpPeer(name='p', url='https://a.example/'), m.no_secrets)")
+
+    assert over_pipe == "made\n"
+    assert over_http.splitlines()[-1].endswith("Write: pip install 'hedgerow[connectors]'")
+
+
 @pytest.mark.parametrize("module", ["connectors.files", "connectors.terminal"])
 def test_files_and_processes_need_no_httpx(module: str) -> None:
     said = python(f"import sys; sys.modules['httpx'] = None; import {module}; print('imported')")

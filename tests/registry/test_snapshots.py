@@ -17,6 +17,7 @@ import pytest
 import connectors.files
 import connectors.http
 import connectors.mail
+import connectors.mcp_client
 import connectors.terminal
 import connectors.web_search
 from registry import (
@@ -46,11 +47,14 @@ from tests.support.third_party import LAMP, PAGE, PEER
 def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
+    (tmp_path / "pins.json").write_text('{"hedgerow_pins": 1}')
+    peer = connectors.mcp_client.StdioPeer(name="peer", argv=["no-such-program"])
     return Registry(
         [
             *connectors.files.tools(tmp_path),
             *connectors.http.tools(),
             *connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str),
+            *connectors.mcp_client.tools(peer, pins=tmp_path / "pins.json"),
             *connectors.terminal.tools(tmp_path),
             *connectors.web_search.tools(connectors.web_search.SearXNG(server="https://search.example")),
         ]

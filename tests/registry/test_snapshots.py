@@ -15,6 +15,7 @@ from typing import Any, get_args
 import pytest
 
 import connectors.files
+import connectors.github
 import connectors.http
 import connectors.terminal
 import connectors.web_search
@@ -48,6 +49,7 @@ def connected(tmp_path: Path) -> Registry:
     return Registry(
         [
             *connectors.files.tools(tmp_path),
+            *connectors.github.tools(secrets=None),
             *connectors.http.tools(),
             *connectors.terminal.tools(tmp_path),
             *connectors.web_search.tools(connectors.web_search.SearXNG(server="https://search.example")),

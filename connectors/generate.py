@@ -7,6 +7,7 @@ the egress strip.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
@@ -84,7 +85,7 @@ def tools(model: Model, *, fence_key: FenceKey, reader: Reader) -> tuple[AnyTool
             )
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
-        return answered(written, request, reader)
+        return answered(with_origins(written, origin, request), reader)
 
     return (
         ToolDef(
@@ -140,12 +141,11 @@ FAILED: Final[dict[Ending, str]] = {
 }
 
 
-def answered(written: Written, request: AiGenerate, reader: Reader) -> MixedReply:
+def answered(written: Written, reader: Reader) -> MixedReply:
     """What the model wrote, under its own origin and those of the texts; or how it came to write nothing that holds."""
     if written.ending in REFUSED:
         return refuse(f"model_{written.ending}", REFUSED[written.ending])
-    raw = with_origins(written.text, request)
-    text = raw.map(strip_egress) if reader == "person" else raw
+    text = written.text.map(strip_egress) if reader == "person" else written.text
     if written.ending in FAILED:
         raise ToolFailed(FAILED[written.ending], text.map(lambda whole: whole[:MAX_DETAIL]))
     words = [f"The model wrote {counted(text.measure(len), 'character')}{tokens(written)}."]
@@ -153,15 +153,19 @@ def answered(written: Written, request: AiGenerate, reader: Reader) -> MixedRepl
         words.append(
             "It reached the limit of its length, so the end is missing; ask with a higher max_tokens for more."
         )
-    if reader == "person" and is_other(raw, text):
+    if reader == "person" and is_other(written.text, text):
         words.append("Addresses and markup that load or lead somewhere were taken out.")
     return reply(" ".join(words), text)
 
 
-def with_origins(text: Foreign[str], request: AiGenerate) -> Foreign[str]:
-    """The answer, whose words those who wrote the texts have chosen too."""
-    sources = (Foreign("", given.origin) for given in request.texts)
-    return Foreign.join((text, *sources)).map(lambda all_of_it: all_of_it[0])
+def with_origins(written: Written, origin: str, request: AiGenerate) -> Written:
+    """The answer under the model's origin, and those of the texts: who wrote them has chosen its words too."""
+    sources = (Foreign("", each) for each in (origin, *(given.origin for given in request.texts)))
+    return replace(written, text=Foreign.join((written.text, *sources)).map(first))
+
+
+def first(texts: tuple[str, ...]) -> str:
+    return texts[0]
 
 
 def tokens(written: Written) -> str:

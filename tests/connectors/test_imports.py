@@ -20,7 +20,8 @@ def test_importing_the_package_loads_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["connectors.github", "connectors.http", "connectors.ingress", "connectors.web_search"]
+    "module",
+    ["connectors.generate", "connectors.github", "connectors.http", "connectors.ingress", "connectors.web_search"],
 )
 def test_a_missing_httpx_is_said_in_one_sentence(module: str) -> None:
     said = python(f"import sys; sys.modules['httpx'] = None; import {module}")

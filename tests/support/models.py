@@ -102,7 +102,7 @@ def thinking_block(index: int, text: str) -> list[dict[str, Any]]:
 
 
 def call_block(index: int) -> list[dict[str, Any]]:
-    start = {"type": "tool_use", "id": "toolu_01", "name": "delete", "input": {}}
+    start: dict[str, Any] = {"type": "tool_use", "id": "toolu_01", "name": "delete", "input": {}}
     return block(index, start, {"type": "input_json_delta", "partial_json": '{"path": "/"}'})
 
 

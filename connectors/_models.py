@@ -21,8 +21,8 @@ from registry.errors import ForeignError
 
 __all__ = ["AnthropicModel", "Ending", "Model", "OpenAIModel", "Question", "Written"]
 
-# A model writes for minutes, and the call's own deadline bounds it as well.
-PATIENT: Final = NetworkRules(timeout_s=300)
+# A model writes for minutes, each token in an event of its own; the call's own deadline bounds it as well.
+PATIENT: Final = NetworkRules(timeout_s=300, max_bytes=20_000_000)
 STREAM: Final = {"Accept": "text/event-stream"}
 
 Ending: TypeAlias = Literal["whole", "cut", "refused", "filtered", "called", "paused", "broken", "unknown"]

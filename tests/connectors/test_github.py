@@ -574,6 +574,15 @@ async def test_the_last_request_of_a_limit_is_answered_and_none_is_sent_after_it
     assert (first.code, second.code, len(web.asked)) == ("answered", "rate_limited", 1)
 
 
+@in_loop
+async def test_a_time_to_wait_that_comes_with_an_answer_is_no_limit() -> None:
+    async with site(answered([issue()], headers=(("Retry-After", "60"),))) as web:
+        these = hub(web)
+        codes = [(await ask(these, "github_list_issues", repo=REPO)).code for _ in range(2)]
+
+    assert codes == ["answered", "answered"]
+
+
 # -- settings ------------------------------------------------------------------------------------------------------
 
 

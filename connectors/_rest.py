@@ -287,18 +287,18 @@ def checked_server(connector: str, server: str, rules: NetworkRules, *, has_secr
 def seconds_asked(fetched: Fetched) -> int | None:
     """How long a server asks to be left alone, in seconds up to an hour, or None.
 
-    `Retry-After` says it in seconds or as a date. `X-RateLimit-Reset` says it where `X-RateLimit-Remaining` is 0, in
-    seconds or as a time since 1970; either may be a list, one number for each limit.
+    `Retry-After` of a refusal says it in seconds or as a date. `X-RateLimit-Reset` says it where `X-RateLimit-Remaining` is
+    0, in seconds or as a time since 1970; either may be a list, one number for each limit.
     """
-    wait = fetched.headers.measure(wait_in)
+    wait = fetched.headers.measure(lambda headers: wait_in(headers, is_refusal=fetched.status >= 400))
     return None if wait < 0 else min(wait, MAX_WAIT_S)
 
 
-def wait_in(headers: tuple[tuple[str, str], ...]) -> int:
+def wait_in(headers: tuple[tuple[str, str], ...], *, is_refusal: bool) -> int:
     given = {name.lower(): value.strip() for name, value in reversed(headers)}
     now = instant(given.get("date", "")) or int(time.time())
     waits = [-1]
-    after = given.get("retry-after", "")
+    after = given.get("retry-after", "") if is_refusal else ""
     if re.fullmatch(r"[0-9]{1,12}", after):
         waits.append(int(after))
     elif instant(after):

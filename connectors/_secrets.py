@@ -37,7 +37,7 @@ class Secrets:
         with suppress(Exception):  # whatever it is, its text may hold what is secret; what it means is raised below
             found = self.give(name)
         if not isinstance(found, str) or not found:
-            # tools-check: ignore[foreign-error] -- a connector's word, a setting of the owner's, or held to HOLES by the manifest
+            # tools-check: ignore[foreign-error] -- a word of ours, of the owner's, or held to HOLES by the manifest
             raise ToolFailed(f"The secret {name!r} is not to be had here.")
         self.asked[name] = found
         return found

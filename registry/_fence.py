@@ -654,17 +654,20 @@ def is_block(text: str, *, key: FenceKey) -> bool:
 
 def holds_block(text: str, *, key: FenceKey) -> bool:
     """Whether a verifying block of this key stands somewhere in a text; linear in its length."""
+    return next(block_spans(text, key=key), None) is not None
+
+
+def block_spans(text: str, *, key: FenceKey) -> Iterator[tuple[int, int]]:
+    """Where the verifying blocks of this key begin and end in a text, in order; linear in its length."""
     if WORD not in text:
-        return False
+        return
     # Between the two lines of a true block no third stands, so only neighbours are tried and each byte is
     # hashed once.
-    lines: Iterator[re.Match[str]] = EITHER.finditer(text)
-    return any(
-        opening["opens"] is not None
-        and opening["opens"] == closing["id"]
-        and verified(text[opening.start() : closing.end()], key) is not None
-        for opening, closing in pairwise(lines)
-    )
+    for opening, closing in pairwise(EITHER.finditer(text)):
+        if opening["opens"] is None or opening["opens"] != closing["id"]:
+            continue
+        if verified(text[opening.start() : closing.end()], key) is not None:
+            yield opening.start(), closing.end()
 
 
 MIME_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/.-_")

@@ -6,21 +6,32 @@ let text become the program's or the owner's because nobody said whose it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, LiteralString, TypeAlias, cast, final
 
 from typing_extensions import TypedDict
 
 from registry._as_text import as_text
-from registry._fence import FenceKey, Segment, compose, fence_notice, holds_block
+from registry._fence import FenceKey, Segment, block_spans, break_markers, compose, fence_notice, holds_block
 from registry._foreign import Foreign, class_name, is_origin, join_origins, open_foreign, origins_of, shown, under
 from registry._reply import Media
 from registry.errors import PromptError
 
-__all__ = ["AnthropicPrompt", "Message", "ModelText", "Prompt", "PromptPart", "own", "owner", "prompt", "stranger"]
+__all__ = [
+    "AnthropicPrompt",
+    "Message",
+    "ModelText",
+    "Prompt",
+    "PromptPart",
+    "model_text",
+    "own",
+    "owner",
+    "prompt",
+    "stranger",
+]
 
-Author: TypeAlias = Literal["program", "owner", "stranger"]
+Author: TypeAlias = Literal["program", "owner", "caller", "stranger"]
 
 
 @final
@@ -50,7 +61,7 @@ class AnthropicPrompt(TypedDict, total=False):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PromptPart:
-    """A text and who wrote it. Made by `own`, `owner` and `stranger` alone."""
+    """A text and who wrote it. Made by `own`, `owner`, `model_text` and `stranger` alone."""
 
     author: Author
     """Who wrote it."""
@@ -92,6 +103,18 @@ def owner(text: str) -> PromptPart:
         PromptError: the text is no string.
     """
     return PromptPart(author="owner", text=checked_text("owner", text))
+
+
+def model_text(text: str) -> PromptPart:
+    """Add what a field typed `ModelText` holds: words of whoever called the tool, in which strangers' are fenced already.
+
+    Blocks stand as they are. Words outside of them must hold no mark of the fence: one that does not verify was made with
+    another key, or by somebody who wants it taken for one.
+
+    Raises:
+        PromptError: the text is no string.
+    """
+    return PromptPart(author="caller", text=checked_text("model_text", text))
 
 
 def stranger(text: str | Foreign[object], *, origin: str | None = None) -> PromptPart:
@@ -158,7 +181,7 @@ class Prompt:
         Raises:
             PromptError: own or owner's words hold a block of the fence.
         """
-        return shown_together(self.parts, key, notice=self.needs_notice())
+        return shown_together(self.parts, key, notice=self.needs_notice(key))
 
     def openai(self, *, key: FenceKey) -> list[Message]:
         """Return the messages of OpenAI's interface: own words in front as `system`, then everything as one `user`.
@@ -189,34 +212,63 @@ class Prompt:
         No text of anybody else's enters the system message, fenced or not: it is the one that models are trained to obey.
         """
         first = next((number for number, part in enumerate(self.parts) if part.author != "program"), len(self.parts))
-        system = shown_together(self.parts[:first], key, notice=self.needs_notice())
+        system = shown_together(self.parts[:first], key, notice=self.needs_notice(key))
         return system, shown_together(self.parts[first:], key, notice=False)
 
-    def needs_notice(self) -> bool:
+    def needs_notice(self, key: FenceKey) -> bool:
         """The notice stands once: where there is a block to explain, or where own words ask for it."""
-        return any(isinstance(part.text, Foreign) or fence_notice() in part.text for part in self.parts)
+        return any(
+            isinstance(part.text, Foreign) or fence_notice() in part.text or holds_block(part.text, key=key)
+            for part in self.parts
+        )
 
 
 def shown_together(parts: Sequence[PromptPart], key: FenceKey, *, notice: bool) -> str:
     """Show parts in one go, so that the scan for markers runs over all of them and one that is spliced is found.
 
-    The notice stands in front of what was scanned: it names the marker, which the scan would break.
+    The notice stands in front of what was scanned: it names the marker, which the scan would break. A block that is there
+    already parts what stands before it from what stands after it.
     """
+    texts: list[str] = []
     segments: list[Segment] = []
     for part in parts:
         if isinstance(part.text, Foreign):
             text = as_text(open_foreign(cast("Foreign[Any]", part.text)))
             segments.append(Segment(text=text, origins=origins_of(part.text)))
             continue
-        if holds_block(part.text, key=key):
+        if part.author != "caller" and holds_block(part.text, key=key):
             raise PromptError(
                 f"prompt: words of the {part.author} hold a block of the fence. Give the value itself as stranger(...); the "
                 "fence is put on here."
             )
-        text = part.text.replace(fence_notice(), "").strip("\n")
-        if text and segments and segments[-1].origins is None:
-            segments[-1] = Segment(text=f"{segments[-1].text}\n\n{text}", origins=None)
-        elif text:
-            segments.append(Segment(text=text, origins=None))
-    words = compose(segments, key=key) if segments else ""
+        for words, block in around_blocks(part.text, key):
+            if part.author == "caller" and break_markers(words) != words:
+                raise PromptError(
+                    "model_text: words outside of a block hold a mark of the fence that does not verify. Give the key that "
+                    "the blocks were made with, the deployment's, or leave the mark out."
+                )
+            add_words(segments, words)
+            if block:
+                texts += [composed(segments, key), block]
+                segments = []
+    words = "\n".join(filter(None, (*texts, composed(segments, key))))
     return "\n\n".join(filter(None, (fence_notice() if notice else "", words)))
+
+
+def around_blocks(text: str, key: FenceKey) -> Iterator[tuple[str, str]]:
+    """The words of a text, without the notice, each with the block that follows it; the last with none."""
+    done = 0
+    for start, end in (*block_spans(text, key=key), (len(text), len(text))):
+        yield text[done:start].replace(fence_notice(), "").strip("\n"), text[start:end]
+        done = end
+
+
+def add_words(segments: list[Segment], words: str) -> None:
+    if words and segments and segments[-1].origins is None:
+        segments[-1] = Segment(text=f"{segments[-1].text}\n\n{words}", origins=None)
+    elif words:
+        segments.append(Segment(text=words, origins=None))
+
+
+def composed(segments: Sequence[Segment], key: FenceKey) -> str:
+    return compose(segments, key=key) if segments else ""

@@ -19,7 +19,10 @@ def test_importing_the_package_loads_nothing() -> None:
     assert said == "['connectors']\n"
 
 
-@pytest.mark.parametrize("module", ["connectors.http", "connectors.ingress", "connectors.web_search"])
+@pytest.mark.parametrize(
+    "module",
+    ["connectors.generate", "connectors.github", "connectors.http", "connectors.ingress", "connectors.web_search"],
+)
 def test_a_missing_httpx_is_said_in_one_sentence(module: str) -> None:
     said = python(f"import sys; sys.modules['httpx'] = None; import {module}")
 

@@ -15,6 +15,8 @@ from typing import Any, get_args
 import pytest
 
 import connectors.files
+import connectors.generate
+import connectors.github
 import connectors.http
 import connectors.mail
 import connectors.mcp_client
@@ -38,9 +40,11 @@ from registry import (
 )
 from registry._envelope import outcome_body
 from registry.testing import assert_inputs_not_named, assert_registry_declares
-from tests.support.deployments import Text, deploy, tool
+from tests.support.deployments import KEY, Text, deploy, tool
 from tests.support.snapshots import Snapshots
 from tests.support.third_party import LAMP, PAGE, PEER
+
+MODEL = connectors.generate.OpenAIModel("a-model", secrets=None, server="https://models.example/v1")
 
 
 @pytest.fixture
@@ -52,6 +56,8 @@ def connected(tmp_path: Path) -> Registry:
     return Registry(
         [
             *connectors.files.tools(tmp_path),
+            *connectors.generate.tools(MODEL, fence_key=KEY, reader="person"),
+            *connectors.github.tools(secrets=None),
             *connectors.http.tools(),
             *connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str),
             *connectors.mcp_client.tools(peer, pins=tmp_path / "pins.json"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, terminal
+from connectors import files, http, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.programs import needs
@@ -20,7 +20,8 @@ pytestmark = needs("git")
 @pytest.fixture
 def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
-    return (*http.tools(), *files.tools(tmp_path), *terminal.tools(tmp_path))
+    shop = sql.Sqlite(path=tmp_path / "shop.db", name="shop")
+    return (*http.tools(), *files.tools(tmp_path), *sql.tools(shop), *terminal.tools(tmp_path))
 
 
 def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
@@ -30,6 +31,8 @@ def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) ->
         "list_files": "read",
         "read_file": "read",
         "search_files": "read",
+        "sql_query": "read",
+        "sql_tables": "read",
         "git_log": "read",
         "git_show": "read",
         "git_diff": "read",
@@ -63,6 +66,10 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
     [
         (files.tools, "connectors.files: root is not the Path of a folder. Write Path(...) of one that exists."),
         (terminal.tools, "connectors.terminal: repository is not a Path. Write Path(...) of a repository."),
+        (
+            sql.tools,
+            "connectors.sql: database is neither. Write Sqlite(path=..., name=...) or Postgres(name=..., secrets=...).",
+        ),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 
 import connectors.files
 import connectors.http
+import connectors.sql
 import connectors.terminal
 from registry import (
     Admission,
@@ -44,7 +45,15 @@ from tests.support.third_party import LAMP, PAGE, PEER
 def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
-    return Registry([*connectors.files.tools(tmp_path), *connectors.http.tools(), *connectors.terminal.tools(tmp_path)])
+    shop = connectors.sql.Sqlite(path=tmp_path / "shop.db", name="shop")
+    return Registry(
+        [
+            *connectors.files.tools(tmp_path),
+            *connectors.http.tools(),
+            *connectors.sql.tools(shop),
+            *connectors.terminal.tools(tmp_path),
+        ]
+    )
 
 
 # -- schemas -------------------------------------------------------------------------------------------------------

@@ -51,3 +51,9 @@ def test_sqlite_needs_no_psycopg_and_no_httpx() -> None:
     )
 
     assert said == "imported\n"
+
+
+def test_a_missing_duckdb_is_said_in_one_sentence() -> None:
+    said = python("import sys; sys.modules['duckdb'] = None; import connectors.metrics")
+
+    assert said.splitlines()[-1] == "ImportError: Metrics need DuckDB. Write: pip install 'hedgerow[metrics]'"

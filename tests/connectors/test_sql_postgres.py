@@ -23,7 +23,7 @@ from tests.support.deployments import deploy, until
 from tests.support.loops import in_loop
 from tests.support.postgres import OWNER, PASSWORD, PostgresServer, needs_postgres, running_postgres
 from tests.support.rows import rows
-from tests.support.told import Told, ask
+from tests.support.told import ask, data_of
 
 ROOT = Path(__file__).parents[2]
 GAVE_AN_ERROR = "The tool failed.\nThe database 'shop' gave an error instead of rows."
@@ -85,11 +85,6 @@ def shop(server: PostgresServer) -> tuple[AnyTool, ...]:
 def secrets(dsn: str) -> Callable[[str], str]:
     """A function of secrets that has this one."""
     return lambda name: {"shop": dsn}[name]
-
-
-def data_of(told: Told) -> Any:
-    assert isinstance(told.outcome, Answered), told.outcome.text
-    return told.outcome.data.for_program()  # type: ignore[union-attr]  # every answer of these tools has foreign data
 
 
 def literal(text: str) -> str:

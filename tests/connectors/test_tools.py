@@ -9,19 +9,29 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, sql, terminal
+from connectors import files, http, metrics, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.programs import needs
 
 pytestmark = needs("git")
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
 
 @pytest.fixture
 def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
     shop = sql.Sqlite(path=tmp_path / "shop.db", name="shop")
-    return (*http.tools(), *files.tools(tmp_path), *sql.tools(shop), *terminal.tools(tmp_path))
+    measured = metrics.read_definitions(EXAMPLES / "metrics" / "metrics.toml")
+    sources = {"shop": tmp_path / "shop.duckdb"}
+    return (
+        *http.tools(),
+        *files.tools(tmp_path),
+        *metrics.tools(measured, sources=sources, catalog_prose="quoted", author="a vendor"),
+        *sql.tools(shop),
+        *terminal.tools(tmp_path),
+    )
 
 
 def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
@@ -31,6 +41,8 @@ def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) ->
         "list_files": "read",
         "read_file": "read",
         "search_files": "read",
+        "describe_catalog": "read",
+        "ask_metric": "read",
         "sql_query": "read",
         "sql_tables": "read",
         "git_log": "read",

@@ -124,14 +124,17 @@ async def ask_leg(
     try:
         rows = await in_thread(asking.run, stop=asking.stop, bound_s=bound_s)
     except TimeoutError:
+        # tools-check: ignore[foreign-error] -- NAME holds the name of a source to 40 letters, digits and _
         failed = ToolFailed(
             f"The source {leg.source!r} did not answer within {seconds(bound_s)}; the question was stopped."
         )
     except NotOpened:
+        # tools-check: ignore[foreign-error] -- NAME holds the name of a source to 40 letters, digits and _
         failed = ToolFailed(
             f"The source {leg.source!r} cannot be opened: it is not there, or another program writes to it."
         )
     except duckdb.Error as error:
+        # tools-check: ignore[foreign-error] -- NAME holds the name of a source to 40 letters, digits and _
         failed = ToolFailed(
             f"The source {leg.source!r} gave an error instead of rows.",
             Foreign(str(error)[:MAX_DETAIL], f"source {leg.source}"),

@@ -74,3 +74,27 @@ def test_a_missing_extra_is_said_in_one_sentence(package: str, module: str, sent
     said = python(f"import sys; sys.modules[{package!r}] = None; import {module}")
 
     assert said.splitlines()[-1] == f"ImportError: {sentence}"
+
+
+def test_a_missing_psycopg_is_said_in_one_sentence_where_the_tools_are_made() -> None:
+    said = python(
+        "import sys; sys.modules['psycopg'] = None; from connectors import sql; "
+        "sql.tools(sql.Postgres(name='shop', secrets=str))"
+    )
+
+    assert said.splitlines()[-1] == "ImportError: PostgreSQL needs psycopg. Write: pip install 'hedgerow[sql]'"
+
+
+def test_sqlite_needs_no_psycopg_and_no_httpx() -> None:
+    said = python(
+        "import sys; sys.modules['psycopg'] = sys.modules['httpx'] = None; from pathlib import Path; "
+        "from connectors import sql; sql.tools(sql.Sqlite(name='shop', path=Path('x'))); print('imported')"
+    )
+
+    assert said == "imported\n"
+
+
+def test_a_missing_duckdb_is_said_in_one_sentence() -> None:
+    said = python("import sys; sys.modules['duckdb'] = None; import connectors.metrics")
+
+    assert said.splitlines()[-1] == "ImportError: Metrics need DuckDB. Write: pip install 'hedgerow[metrics]'"

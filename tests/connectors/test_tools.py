@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, mail, terminal
+from connectors import files, http, mail, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
+from tests.support.connected import every_connector
 from tests.support.programs import needs
 
 pytestmark = needs("git")
@@ -20,26 +21,11 @@ pytestmark = needs("git")
 @pytest.fixture
 def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
-    mailbox = mail.tools(mail.MailServer(host="mail.example", user="anna"), str)
-    return (*http.tools(), *files.tools(tmp_path), *terminal.tools(tmp_path), *mailbox)
+    return every_connector(tmp_path)
 
 
-def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
-    assert {tool.name: tool.effect for tool in every_tool} == {
-        "fetch_url": "read",
-        "http_request": "write",
-        "list_files": "read",
-        "read_file": "read",
-        "search_files": "read",
-        "git_log": "read",
-        "git_show": "read",
-        "git_diff": "read",
-        "git_status": "read",
-        "tmux_pane": "read",
-        "list_mail_folders": "read",
-        "search_mail": "read",
-        "read_mail": "read",
-    }
+def test_only_a_request_and_a_peer_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
+    assert {tool.name for tool in every_tool if tool.effect != "read"} == {"http_request", "mcp_call_tool"}
 
 
 def test_every_tool_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
@@ -70,6 +56,10 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
         (
             lambda server: mail.tools(server, str),
             "connectors.mail: server is not a MailServer. Write MailServer(host=..., user=...).",
+        ),
+        (
+            sql.tools,
+            "connectors.sql: database is neither. Write Sqlite(path=..., name=...) or Postgres(name=..., secrets=...).",
         ),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],

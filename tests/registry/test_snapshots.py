@@ -14,14 +14,6 @@ from typing import Any, get_args
 
 import pytest
 
-import connectors.files
-import connectors.generate
-import connectors.github
-import connectors.http
-import connectors.mail
-import connectors.mcp_client
-import connectors.terminal
-import connectors.web_search
 from registry import (
     Admission,
     Caller,
@@ -40,31 +32,15 @@ from registry import (
 )
 from registry._envelope import outcome_body
 from registry.testing import assert_inputs_not_named, assert_registry_declares
-from tests.support.deployments import KEY, Text, deploy, tool
+from tests.support.connected import every_connector
+from tests.support.deployments import Text, deploy, tool
 from tests.support.snapshots import Snapshots
 from tests.support.third_party import LAMP, PAGE, PEER
-
-MODEL = connectors.generate.OpenAIModel("a-model", secrets=None, server="https://models.example/v1")
 
 
 @pytest.fixture
 def connected(tmp_path: Path) -> Registry:
-    """The tools of every connector, as a deployment has them."""
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "pins.json").write_text('{"hedgerow_pins": 1}')
-    peer = connectors.mcp_client.StdioPeer(name="peer", argv=["no-such-program"])
-    return Registry(
-        [
-            *connectors.files.tools(tmp_path),
-            *connectors.generate.tools(MODEL, fence_key=KEY, reader="person"),
-            *connectors.github.tools(secrets=None),
-            *connectors.http.tools(),
-            *connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str),
-            *connectors.mcp_client.tools(peer, pins=tmp_path / "pins.json"),
-            *connectors.terminal.tools(tmp_path),
-            *connectors.web_search.tools(connectors.web_search.SearXNG(server="https://search.example")),
-        ]
-    )
+    return Registry(every_connector(tmp_path))
 
 
 # -- schemas -------------------------------------------------------------------------------------------------------
@@ -128,8 +104,8 @@ QUERY_WORDS = ("sql", "table", "predicate", "rows")
 
 @pytest.mark.parametrize("word", QUERY_WORDS)
 def test_no_connector_that_governs_its_queries_takes_one(connected: Registry, word: str) -> None:
-    """A tool named `metric...` is there so that a model names a measure and never writes a query."""
-    assert_inputs_not_named([t for t in connected.values() if t.name.startswith("metric")], word)
+    """`ask_metric` is there so that a model names a measure and never writes a query."""
+    assert_inputs_not_named([connected["ask_metric"], connected["describe_catalog"]], word)
 
 
 @pytest.mark.parametrize("word", QUERY_WORDS)

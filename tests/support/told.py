@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from registry import Admission, AnyTool, Outcome, fence_untrusted, run_registry_tool, unfence_untrusted
+from registry import (
+    Admission,
+    Answered,
+    AnyTool,
+    Foreign,
+    Outcome,
+    fence_untrusted,
+    run_registry_tool,
+    unfence_untrusted,
+)
 from registry.errors import FenceError
 from tests.support.deployments import KEY, deploy
 
@@ -32,6 +41,13 @@ async def ask(tools: tuple[AnyTool, ...], name: str, /, *, within_s: float = 30.
     outcome = await run_registry_tool(deployment, name, arguments)
     own, foreign = taken_apart(outcome.text)
     return Told(code=outcome.code, own=own, foreign=foreign, outcome=outcome)
+
+
+def data_of(told: Told) -> Any:
+    """The structured half of an answer, foreign or not, as a program reads it."""
+    assert isinstance(told.outcome, Answered), told.outcome.text
+    data = told.outcome.data
+    return data.for_program() if isinstance(data, Foreign) else data
 
 
 def taken_apart(text: str) -> tuple[str, tuple[str, ...]]:

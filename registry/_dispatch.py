@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, final
 
@@ -72,13 +72,13 @@ async def run_registry_tool(
     return (await start_call(deployment, name, arguments, caller, argument_origins)).outcome
 
 
-async def start_call(
+def start_call(
     deployment: Deployment,
     name: str,
     arguments: Mapping[str, Any],
     caller: Caller | None,
     argument_origins: Iterable[str],
-) -> Dispatched:
+) -> Coroutine[Any, Any, Dispatched]:
     """The same, for a pipeline: with the reply that the answer was rendered from, since it binds values and no text."""
     call = Call(
         deployment=deployment,
@@ -86,7 +86,7 @@ async def start_call(
         argument_origins=join_origins(argument_origins),
         deadline=time.monotonic() + deployment.reply_timeout_s,
     )
-    return await dispatch(call, name, arguments)
+    return dispatch(call, name, arguments)
 
 
 @final
@@ -235,7 +235,7 @@ def audit(call: Call, done: Dispatched | None, started: float) -> None:
         caller=call.caller.id if call.caller is not None else None,
         code=outcome.code if outcome is not None else "cancelled",
         declared=call.declared,
-        origins=outcome.origins if isinstance(outcome, Answered | Refused | Failed) else (),
+        origins=outcome.origins if isinstance(outcome, (Answered, Refused, Failed)) else (),
         text_chars=len(outcome.text) if outcome is not None else 0,
         media_bytes=done.media_bytes if done is not None else 0,
         duration_s=time.monotonic() - started,

@@ -470,8 +470,6 @@ def joined_label(origins: tuple[str, ...]) -> str:
         # At run time an origin callable may return anything; what it returned is foreign, so only its type is named.
         if not isinstance(origin, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise FenceError(f"An origin is a text with a letter or digit in it, not {type(origin).__name__}.")
-        if not has_word(origin):
-            raise FenceError("An origin is a text with a letter or digit in it. Name who chose the text.")
     return encoded_label(origins)
 
 
@@ -479,6 +477,8 @@ def joined_label(origins: tuple[str, ...]) -> str:
 def encoded_label(origins: tuple[str, ...]) -> str:
     units: list[str] = []
     for origin in origins:
+        if not has_word(origin):
+            raise FenceError("An origin is a text with a letter or digit in it. Name who chose the text.")
         units += [*([JOINED] if units else []), *label_units(origin)]
     label = break_markers("".join(units))
     if len(label) <= MAX_LABEL:
@@ -581,6 +581,8 @@ def compose(segments: Sequence[Segment], *, key: FenceKey) -> str:
 
 
 def within(offsets: Sequence[int], start: int, end: int) -> list[int]:
+    if not offsets:
+        return []
     return [offset - start for offset in offsets[bisect_right(offsets, start - 1) : bisect_right(offsets, end - 1)]]
 
 
@@ -649,7 +651,7 @@ def is_genuine(block_id: str, words: str, shown: str, key: FenceKey) -> bool:
 
 def is_block(text: str, *, key: FenceKey) -> bool:
     """Whether a text is exactly one verifying block of this key, blank lines around it aside."""
-    return verified(text.strip(), key) is not None
+    return WORD in text and verified(text.strip(), key) is not None
 
 
 def holds_block(text: str, *, key: FenceKey) -> bool:

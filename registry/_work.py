@@ -76,7 +76,7 @@ async def run(call: Call, tool: AnyTool, request: ToolInput, slot: Slot, settled
         else:
             ended = await in_thread(call, partial(tool.handler, request), slot)
         # A lambda around a coroutine function, or an `await` that its author forgot.
-        while inspect.isawaitable(ended.returned):
+        while type(ended.returned) is not str and inspect.isawaitable(ended.returned):
             ended = Ended(await ended.returned)
         return ended
     except asyncio.CancelledError:

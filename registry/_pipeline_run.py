@@ -362,7 +362,6 @@ def fenced(pieces: Iterable[Value], deployment: Deployment) -> str:
 
 def owned(words: str) -> list[PromptPart]:
     """What stands in a pipeline without an origin is the document's own text."""
-    # tools-check: ignore[unfenced-prompt] -- the document is its owner's, and every value from elsewhere has an origin
     return [owner(words)] if words else []
 
 

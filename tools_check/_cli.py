@@ -133,7 +133,7 @@ def put_off(report: Report, path: Path, *, update: bool) -> Report:
         return report
     first = not path.exists()
     try:
-        known = Counter() if first else _baseline.read(path)
+        known: _baseline.Known = Counter() if first else _baseline.read(path)
         compared = _baseline.compare(report, known, folder)
         _baseline.write(path, report.findings, folder)
     except (_baseline.BaselineError, OSError) as error:

@@ -3,7 +3,7 @@ nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -131,7 +131,7 @@ class Run:
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
-        self.exhausted = False
+        self.exhausted: bool = False
         self.too_deep: set[str] = set()  # files with code that goes deeper than can be followed
         self.ended = False  # the answer that was looked for is known
         self.asides = 0
@@ -262,7 +262,7 @@ class Run:
         return self.steps > STEPS_FINE
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def aside(self) -> Generator[None]:
         """Work that many entries share has a budget of its own: the first one that needs it does not pay for all."""
         saved = (self.steps, self.limit, self.exhausted)
         self.steps, self.limit, self.exhausted = 0, max(800, STEPS_ASIDE >> self.asides), False

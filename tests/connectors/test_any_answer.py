@@ -9,7 +9,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -70,7 +70,7 @@ def anthropic(web: Site) -> tuple[AnyTool, ...]:
 
 
 def as_events(events: Any) -> bytes:
-    listed: list[Any] = events if isinstance(events, list) else [events]
+    listed = cast("list[Any]", events if isinstance(events, list) else [events])
     return openai_lines(listed).encode()
 
 

@@ -48,13 +48,17 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
     assert len(Registry(every_tool)) == len(every_tool)
 
 
+def mailbox(server: Any) -> object:
+    return mail.tools(server, str)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (files.tools, "connectors.files: root is not the Path of a folder. Write Path(...) of one that exists."),
         (terminal.tools, "connectors.terminal: repository is not a Path. Write Path(...) of a repository."),
         (
-            lambda server: mail.tools(server, str),
+            mailbox,
             "connectors.mail: server is not a MailServer. Write MailServer(host=..., user=...).",
         ),
         (

@@ -64,9 +64,12 @@ def test_the_same_files_give_the_same_bytes_whatever_the_jobs_the_cache_and_the_
 
 # -- modules that nobody would write
 
-NAMES = st.sampled_from(["a", "x", "k", "n", "self", "page", "httpx", "Foreign", "Page", "TOOL", "items", "reply"])
-TEXTS = st.sampled_from(["''", "'http'", "b'x'", "0", "1.5", "None", "...", "'%s' % a"])
-ATOMS = st.one_of(NAMES, TEXTS)
+Text = st.SearchStrategy[str]
+NAMES: Text = st.sampled_from(
+    ["a", "x", "k", "n", "self", "page", "httpx", "Foreign", "Page", "TOOL", "items", "reply"]
+)
+TEXTS: Text = st.sampled_from(["''", "'http'", "b'x'", "0", "1.5", "None", "...", "'%s' % a"])
+ATOMS: Text = st.one_of(NAMES, TEXTS)
 WRAPPED = (
     "({0})", "[{0}, *{1}]", "{{'a': {0}, **{1}}}", "{{{0}}}", "{0}.{2}", "{0}({1}, *{1}, key={0}, **{1})", "{0}[{1}]",
     "{0}[{1}:{0}]", "(lambda {2}, *rest: {0})", "({0} if {1} else {0})", "f'{{{0}}} {{{1}!r:>{{{0}}}}}'", "({0} or {1})",
@@ -74,13 +77,15 @@ WRAPPED = (
     "Foreign({0}).map(lambda {2}: {1})", "httpx.get({0}).text", "{{{0}: {1} for {2}, *_ in {1}}}", "({0} @ {1})",
     "getattr({0}, {1})", "functools.partial({0}, {1})({0})", "type({0})({1})",
 )  # fmt: skip
-EXPRESSIONS = st.recursive(
-    ATOMS,
-    lambda inner: st.builds(
-        lambda shape, one, two, name: shape.format(one, two, name), st.sampled_from(WRAPPED), inner, inner, NAMES
-    ),
-    max_leaves=8,
-)
+Text = st.SearchStrategy[str]
+
+
+def wrapped(inner: Text) -> Text:
+    """An expression around two others."""
+    return st.builds(str.format, st.sampled_from(WRAPPED), inner, inner, NAMES)
+
+
+EXPRESSIONS: Text = st.recursive(ATOMS, wrapped, max_leaves=8)
 SIMPLE = (
     "{2} = {0}", "{0}", "{2} += {1}", "{2}, *{3} = {0}", "{2}: {1} = {0}", "return {0}", "raise {0} from {1}", "del {2}",
     "assert {0}, {1}", "global {2}", "import {2}", "from {2} import {3} as k", "yield {0}", "{2}.{3} = {0}",
@@ -105,18 +110,18 @@ def nested(head: str, body: str) -> str:
     return f"{head}\n{indented(body)}"
 
 
-LINES = st.builds(
-    lambda shape, one, two, name, other: shape.format(one, two, name, other),
-    st.sampled_from(SIMPLE), EXPRESSIONS, EXPRESSIONS, NAMES, NAMES,
-)  # fmt: skip
-STATEMENTS = st.recursive(
-    LINES,
-    lambda inner: st.builds(
-        lambda shape, one, two, name, body: nested(shape.format(one, two, name, "other"), "\n".join(body)),
-        st.sampled_from(BLOCKS), EXPRESSIONS, EXPRESSIONS, NAMES, st.lists(inner, min_size=1, max_size=3),
-    ),
-    max_leaves=12,
-)  # fmt: skip
+def around(head: str, body: list[str]) -> str:
+    return nested(head, "\n".join(body))
+
+
+def block(inner: Text) -> Text:
+    """A compound statement around up to three others."""
+    heads = st.builds(str.format, st.sampled_from(BLOCKS), EXPRESSIONS, EXPRESSIONS, NAMES, st.just("other"))
+    return st.builds(around, heads, st.lists(inner, min_size=1, max_size=3))
+
+
+LINES: Text = st.builds(str.format, st.sampled_from(SIMPLE), EXPRESSIONS, EXPRESSIONS, NAMES, NAMES)
+STATEMENTS: Text = st.recursive(LINES, block, max_leaves=12)
 HEAD = """\
 import functools
 import httpx

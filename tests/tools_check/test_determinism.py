@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -64,7 +65,7 @@ def test_the_same_files_give_the_same_bytes_whatever_the_jobs_the_cache_and_the_
 
 # -- modules that nobody would write
 
-Text = st.SearchStrategy[str]
+Text: TypeAlias = st.SearchStrategy[str]
 NAMES: Text = st.sampled_from(
     ["a", "x", "k", "n", "self", "page", "httpx", "Foreign", "Page", "TOOL", "items", "reply"]
 )
@@ -77,7 +78,6 @@ WRAPPED = (
     "Foreign({0}).map(lambda {2}: {1})", "httpx.get({0}).text", "{{{0}: {1} for {2}, *_ in {1}}}", "({0} @ {1})",
     "getattr({0}, {1})", "functools.partial({0}, {1})({0})", "type({0})({1})",
 )  # fmt: skip
-Text = st.SearchStrategy[str]
 
 
 def wrapped(inner: Text) -> Text:

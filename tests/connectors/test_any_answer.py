@@ -70,8 +70,7 @@ def anthropic(web: Site) -> tuple[AnyTool, ...]:
 
 
 def as_events(events: Any) -> bytes:
-    listed: list[Any] = events if isinstance(events, list) else [events]
-    return openai_lines(listed).encode()
+    return openai_lines(events if isinstance(events, list) else [events]).encode()  # pyright: ignore[reportUnknownArgumentType]
 
 
 def as_json(body: Any) -> bytes:
@@ -205,7 +204,8 @@ DATES = st.sampled_from(
     [
         "Tue, 01 Dec 2026 05:00:00 GMT", "Tue, 01 Dec 0000 05:00:00 GMT", "Tue, 01 Dec 99999 05:00:00 GMT",
         "Tue, 32 Dec 2026", "01 Dec 2026 25:61:61 +9999", "Tue, 01 Dec 2026 05:00:00 +999999",
-        "Mon, 01 Jan 0001 00:00:00 +0000", "9" * 5000, "-1", "0", "0, 0", "1,2,3", "\u0661", "1796101260", "nan", "1e9", HOSTILE,
+        "Mon, 01 Jan 0001 00:00:00 +0000", "9" * 5000, "-1", "0", "0, 0", "1,2,3",
+        "\u0661", "1796101260", "nan", "1e9", HOSTILE,
     ]
 )  # fmt: skip
 

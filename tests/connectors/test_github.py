@@ -502,7 +502,7 @@ async def test_a_token_in_a_file_is_taken_out_of_what_was_decoded() -> None:
     assert told.foreign == ("token = (a secret)",)
 
 
-@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a b\n", "\u00fc", ""])
+@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "ghp_1\n", " a", "\u00fc", ""])
 @in_loop
 async def test_a_token_that_no_header_can_hold_is_not_sent_and_not_shown(token: str) -> None:
     async with site(answered([])) as web:
@@ -511,8 +511,11 @@ async def test_a_token_that_no_header_can_hold_is_not_sent_and_not_shown(token: 
             tools(secrets=lambda name: token, server=web.url(""), rules=rules), "github_list_issues", repo=REPO
         )
 
-    assert (told.code, web.asked) == (("failed" if token == "" else "header_refused"), [])
-    assert "X-Evil" not in told.outcome.text
+    said = "The secret of this service ends in a blank or a line end, or holds a character that no header can hold."
+    assert told.own.removeprefix("The tool failed.\n") == (
+        said if token else "The secret 'github' is not to be had here."
+    )
+    assert web.asked == []
 
 
 # -- failures ------------------------------------------------------------------------------------------------------

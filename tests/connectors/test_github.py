@@ -172,6 +172,17 @@ async def test_a_pull_request_read_as_an_issue_is_called_one() -> None:
     assert told.own.startswith("Pull request 12 is closed, with 0 comments")
 
 
+@in_loop
+async def test_whoever_writes_an_issue_does_not_choose_how_it_is_read() -> None:
+    """A page may name its character set in its first kilobyte; a title is in that place too."""
+    first = {"title": "charset=koi8-r \u00fc"}
+    written = json.dumps(first | issue(12) | first, ensure_ascii=False)
+
+    told, _ = await told_of(response(written.encode()), "github_read_issue", number=12)
+
+    assert "title: charset=koi8-r \u00fc\n" in told.foreign[0]
+
+
 # -- pull requests -------------------------------------------------------------------------------------------------
 
 

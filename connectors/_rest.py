@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn, TypeAlias, cast, final
 from urllib.parse import quote, unquote, urlencode
 
 from connectors._bounds import seconds
-from connectors._fetch import checked_url, port_of
+from connectors._fetch import VALUE, checked_url, port_of
 from connectors._paging import as_text
 from connectors._secrets import Secrets
 from connectors.ingress import Fetched, Method, NetworkRules, fetch
@@ -137,6 +137,11 @@ class Service:
         if self.credential is None:
             return {}
         secret = secrets.get(self.credential.name)
+        if not VALUE.match(secret):
+            # A secret that was read from a file often ends in a line end; the way in would blame a header by its number.
+            raise ToolFailed(
+                "The secret of this service ends in a blank or a line end, or holds a character that no header can hold."
+            )
         scheme = self.credential.scheme
         return {self.credential.header: f"{scheme} {secret}" if scheme else secret}
 

@@ -19,6 +19,7 @@ from connectors import generate, github, web_search
 from connectors._rest import seconds_asked
 from connectors.ingress import Fetched, NetworkRules
 from registry import AnyTool, Foreign
+from registry.testing.corpus import BODIES, FAILURES, PROSE
 from tests.support.deployments import KEY
 from tests.support.github import (
     code,
@@ -31,6 +32,7 @@ from tests.support.github import (
     repository,
     review_comment,
 )
+from tests.support.loops import in_loop
 from tests.support.models import call_block, chunk, message_start, openai_lines, stopped, text_block
 from tests.support.servers import Asked, Site, response, site
 from tests.support.told import ask
@@ -199,6 +201,36 @@ def test_whatever_comes_instead_is_an_answer_or_a_failure_in_our_words(name: str
         assert HOSTILE not in told.own
 
     holds()
+
+
+ATTACKS = tuple(dict.fromkeys(attack.text for attack in (*FAILURES, *BODIES, *PROSE)))
+
+
+@pytest.mark.parametrize("name", ["issue", "searxng", "brave", "openai", "anthropic"])
+@in_loop
+async def test_the_corpus_stays_in_the_fence_of_a_failure(name: str) -> None:
+    """As the body of an error, with a reason phrase and a header that say something else."""
+
+    left = list(reversed(ATTACKS))
+
+    async def refusing(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        body = left.pop().encode("utf-8", "surrogatepass")
+        writer.write(response(body, status=f"400 {HOSTILE}", headers=(("X-Error", HOSTILE),)))
+
+    case = CASES[name]
+    async with site(refusing) as web:
+        these = case.tools(web)
+        for text in ATTACKS:
+            told = await ask(these, case.name, **case.arguments)
+
+            assert told.own.startswith("The tool failed.\n")
+            assert told.own.endswith(" answered with status 400.")
+            assert told.foreign == (as_sent(text)[:4000],)
+
+
+def as_sent(text: str) -> str:
+    """A text as it arrives: three bytes of a lone surrogate are three bytes that are not UTF-8."""
+    return text.encode("utf-8", "surrogatepass").removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
 
 
 DATES = st.sampled_from(

@@ -172,6 +172,17 @@ async def test_a_pull_request_read_as_an_issue_is_called_one() -> None:
     assert told.own.startswith("Pull request 12 is closed, with 0 comments")
 
 
+@in_loop
+async def test_whoever_writes_an_issue_does_not_choose_how_it_is_read() -> None:
+    """A page may name its character set in its first kilobyte; a title is in that place too."""
+    first = {"title": "charset=koi8-r \u00fc"}
+    written = json.dumps(first | issue(12) | first, ensure_ascii=False)
+
+    told, _ = await told_of(response(written.encode()), "github_read_issue", number=12)
+
+    assert "title: charset=koi8-r \u00fc\n" in told.foreign[0]
+
+
 # -- pull requests -------------------------------------------------------------------------------------------------
 
 
@@ -502,7 +513,7 @@ async def test_a_token_in_a_file_is_taken_out_of_what_was_decoded() -> None:
     assert told.foreign == ("token = (a secret)",)
 
 
-@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a b\n", "\u00fc", ""])
+@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "ghp_1\n", " a", "\u00fc", ""])
 @in_loop
 async def test_a_token_that_no_header_can_hold_is_not_sent_and_not_shown(token: str) -> None:
     async with site(answered([])) as web:
@@ -511,8 +522,11 @@ async def test_a_token_that_no_header_can_hold_is_not_sent_and_not_shown(token: 
             tools(secrets=lambda name: token, server=web.url(""), rules=rules), "github_list_issues", repo=REPO
         )
 
-    assert (told.code, web.asked) == (("failed" if token == "" else "header_refused"), [])
-    assert "X-Evil" not in told.outcome.text
+    said = "The secret of this service ends in a blank or a line end, or holds a character that no header can hold."
+    assert told.own.removeprefix("The tool failed.\n") == (
+        said if token else "The secret 'github' is not to be had here."
+    )
+    assert web.asked == []
 
 
 # -- failures ------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from registry import (
     refuse,
     reply,
 )
-from registry.prompt import AnthropicPrompt, Message, owner, prompt, stranger
+from registry.prompt import AnthropicPrompt, Message, model_text, owner, prompt, stranger
 from registry.prompt import own as own_words
 
 
@@ -176,7 +176,11 @@ both: Foreign[tuple[str, ...]] = Foreign.join([page, upper])
 
 # A prompt: each part says who wrote it.
 asked = prompt(
-    own_words("You triage {count} issues.", count=3), owner(program), stranger("text", origin="web"), stranger(page)
+    own_words("You triage {count} issues.", count=3),
+    owner(program),
+    stranger("text", origin="web"),
+    stranger(page),
+    model_text(program),
 )
 messages: list[Message] = asked.openai(key=FenceKey.random())
 arguments: AnthropicPrompt = asked.anthropic(key=FenceKey.random())

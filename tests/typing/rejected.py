@@ -8,8 +8,8 @@ Each wrong line carries the code of its refusal; under `warn_unused_ignores` a r
 from __future__ import annotations
 
 from registry import AnyTool, CatalogTool, Foreign, MixedReply, OwnReply, ToolDef, ToolInput, reply
+from registry.prompt import model_text, owner, prompt, stranger
 from registry.prompt import own as own_words
-from registry.prompt import owner, prompt, stranger
 
 
 class Page(ToolInput):
@@ -119,6 +119,7 @@ reply(1)  # type: ignore[call-overload]
 prompt("text")  # type: ignore[arg-type]
 prompt(own_words("one"), page)  # type: ignore[arg-type]
 owner(page)  # type: ignore[arg-type]
+model_text(page)  # type: ignore[arg-type]
 own_words(page)  # type: ignore[arg-type]
 own_words("{name}", name="text")  # type: ignore[arg-type]
 own_words(words)  # pyright: ignore[reportArgumentType]  # mypy takes a LiteralString for any str

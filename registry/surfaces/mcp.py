@@ -23,6 +23,7 @@ except ModuleNotFoundError as missing:
         f"registry.surfaces.mcp needs {missing.name}. Write: pip install 'hedgerow[mcp]'", name=missing.name
     ) from missing
 
+from registry._catalog import catalog_page
 from registry._deployment import Caller, Deployment
 from registry._dispatch import permission, run_registry_tool
 from registry._fence import fence_notice
@@ -85,19 +86,12 @@ class Surface:
         )
 
     async def list_tools(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        """Show what this caller may use, a page at a time. A cursor is a place in the registry, which never changes."""
+        """Show what this caller may use, a page at a time."""
         try:
-            tools = list(self.deployment.tools.values())
-            at = place(params.cursor if params is not None else None, len(tools))
-            permitted = permission(self.deployment, self.who_asks())
-            page: list[types.Tool] = []
-            while at < len(tools) and len(page) < self.page_size:
-                tool = tools[at]
-                at += 1
-                if permitted is not None and permitted.allows(tool.grant):
-                    page.append(self.listed(tool.name))
-            more = permitted is not None and any(permitted.allows(tool.grant) for tool in tools[at:])
-            return types.ListToolsResult(tools=page, next_cursor=str(at) if more else None)
+            start = place(params.cursor if params is not None else None, len(self.deployment.tools))
+            page, after = catalog_page(self.deployment, self.who_asks(), start=start, size=self.page_size)
+            tools = [self.listed(tool.name) for tool in page.tools]
+            return types.ListToolsResult(tools=tools, next_cursor=None if after is None else str(after))
         except MCPError:
             raise
         except Exception:

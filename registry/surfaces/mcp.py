@@ -29,11 +29,11 @@ from registry._dispatch import permission, run_registry_tool
 from registry._fence import fence_notice
 from registry.errors import DeclarationError
 from registry.surfaces._ending import drain
-from registry.surfaces._listener import listener
 from registry.surfaces._mcp_http import LOOPBACK, Verify, asgi, run, token_caller
 from registry.surfaces._mcp_results import broken_result, listed, result_of
 from registry.surfaces._mcp_stdio import bounded_stdio
 from registry.surfaces._posture import posture
+from registry.surfaces._uvicorn import listener
 
 __all__ = ["Verify", "http_app", "mcp_server", "serve_http", "serve_stdio"]
 
@@ -42,6 +42,8 @@ log = logging.getLogger("hedgerow.mcp")
 Context: TypeAlias = Any
 WhoAsks: TypeAlias = "Callable[[], Caller | None]"
 
+ONLY: Final = "(the only one)"
+EVERYBODY: Final = "no token is asked for: everybody on this machine is the process itself"
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -159,10 +161,10 @@ async def serve_stdio(
     server = mcp_server(deployment, structured=structured, page_size=page_size)
     say(
         posture(
-            deployment,
-            "Model Context Protocol on standard input and output",
-            "no token on a pipe: whoever holds it is the process itself",
-            {"max_message_bytes": max_message_bytes, "drain_s": f"{drain_s:g}", "structured": structured},
+            serving="Model Context Protocol on standard input and output",
+            callers={"callers": "no token on a pipe: whoever holds it is the process itself"},
+            deployments={ONLY: deployment},
+            limits={"max_message_bytes": max_message_bytes, "drain_s": drain_s, "structured": structured},
         )
     )
     try:
@@ -170,7 +172,7 @@ async def serve_stdio(
             await server.run(read, write, server.create_initialization_options())
     except* BrokenPipeError:
         log.warning("The client has gone: standard output is closed.")
-    return await drain(deployment, drain_s)
+    return await drain(deployment.admission, drain_s)
 
 
 def http_app(
@@ -280,22 +282,20 @@ async def serve_http(
     where = f"[{host}]" if ":" in host else host
     say(
         posture(
-            deployment,
-            f"Model Context Protocol on http://{where}:{bound.getsockname()[1]}/mcp",
-            "no token is asked for: everybody on this machine is the process itself"
-            if verify is None
-            else "whom a verified bearer token names",
-            {
+            serving=f"Model Context Protocol on http://{where}:{bound.getsockname()[1]}/mcp",
+            callers={"callers": EVERYBODY if verify is None else "whom a verified bearer token names"},
+            deployments={ONLY: deployment},
+            limits={
                 "allowed_hosts": ", ".join(hosts),
                 "allowed_origins": ", ".join(allowed_origins) or "(none)",
                 "max_message_bytes": max_message_bytes,
-                "drain_s": f"{drain_s:g}",
+                "drain_s": drain_s,
                 "structured": structured,
             },
         )
     )
     await run(app, bound, drain_s=drain_s)
-    return await drain(deployment, drain_s)
+    return await drain(deployment.admission, drain_s)
 
 
 def say(text: str) -> None:

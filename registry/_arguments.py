@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, cast
+from urllib.parse import quote
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from registry._outcome import ArgumentError, Malformed
 from registry._tooldef import AnyTool, ToolInput, wording
 
-__all__ = ["parse", "problems"]
+__all__ = ["malformed", "parse"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 HIDDEN = "*"
+UNKNOWN = "(an unknown field)"
 MOST_PROBLEMS = 20
 # A model and a typed dict say it in one way, a dataclass in the other.
 UNKNOWN_KEY = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
@@ -76,27 +80,36 @@ def parse(tool: AnyTool, arguments: object) -> ToolInput | list[ErrorDetails]:
         return [{"type": "nested too deeply", "loc": (), "msg": "", "input": None}]
 
 
-def problems(tool: AnyTool, arguments: object, errors: Iterable[ErrorDetails], *, show_unknown: bool) -> str:
+def malformed(tool: AnyTool, arguments: object, errors: Iterable[ErrorDetails], *, show_unknown: bool) -> Malformed:
     """Say what is wrong: one line for each field, with the kind of error and never a value."""
     ours = own_names(cast("type[ToolInput]", tool.input))
     # Enum labels and patterns of a third party are its prose, and whether that is shown is not for this place to decide.
     is_own = wording(tool).schema is None
-    said = (f"- {place(error, arguments, ours, show_unknown)}: {sentence(error, is_own=is_own)}" for error in errors)
-    lines = list(dict.fromkeys(said))
-    shown = lines[:MOST_PROBLEMS]
-    if len(lines) > len(shown):
-        shown.append(f"- and {len(lines) - len(shown)} more")
-    return "\n".join(["The arguments do not fit the input of this tool; it was not called.", *shown])
+    lines: dict[str, ArgumentError] = {}
+    for error in errors:
+        names = place(error, arguments, ours, show_unknown)
+        said = sentence(error, is_own=is_own)
+        lines[f"- {'.'.join(names) or 'arguments'}: {said}"] = ArgumentError(pointer=pointer(names), text=said)
+    shown = list(lines)[:MOST_PROBLEMS]
+    more = [f"- and {len(lines) - len(shown)} more"] if len(lines) > len(shown) else []
+    text = "\n".join(["The arguments do not fit the input of this tool; it was not called.", *shown, *more])
+    return Malformed(text=text, errors=tuple(lines[line] for line in shown))
 
 
-def place(error: ErrorDetails, arguments: object, ours: frozenset[str], show_unknown: bool) -> str:
+def place(error: ErrorDetails, arguments: object, ours: frozenset[str], show_unknown: bool) -> list[str]:
     """Name where an error is, by our own field names and by positions in lists alone."""
     way = error["loc"]
-    names = list(named(way, arguments, ours)) or ["arguments"]
+    names = list(named(way, arguments, ours))
     if error["type"] in UNKNOWN_KEY:
         key = way[-1]
-        names[-1] = key if isinstance(key, str) and show_unknown and NAME.match(key) else "(an unknown field)"
-    return ".".join(names)
+        names[-1] = key if isinstance(key, str) and show_unknown and NAME.match(key) else UNKNOWN
+    return names
+
+
+def pointer(names: Iterable[str]) -> str:
+    """A JSON Pointer as a fragment of a URI, as far as the way leads by names that may be shown."""
+    shown = takewhile(lambda name: name not in (HIDDEN, UNKNOWN), names)
+    return "".join(["#", *(f"/{quote(name.replace('~', '~0').replace('/', '~1'), safe='~')}" for name in shown)])
 
 
 def named(way: Iterable[int | str], at: object, ours: frozenset[str]) -> Iterator[str]:

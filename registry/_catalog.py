@@ -25,7 +25,7 @@ from registry._text import quote_prose
 from registry._tooldef import AnyTool, Effect, Wording, wording
 from registry.errors import DeclarationError
 
-__all__ = ["Catalog", "CatalogTool", "catalog"]
+__all__ = ["Catalog", "CatalogTool", "catalog", "catalog_page"]
 
 
 def catalog(deployment: Deployment, caller: Caller | None = None) -> Catalog:
@@ -39,6 +39,23 @@ def catalog(deployment: Deployment, caller: Caller | None = None) -> Catalog:
     permitted = permission(deployment, caller)
     tools = () if permitted is None else [t for t in deployment.tools.values() if permitted.allows(t.grant)]
     return Catalog.under(deployment.catalog_prose, tools)
+
+
+def catalog_page(deployment: Deployment, caller: Caller | None, *, start: int, size: int) -> tuple[Catalog, int | None]:
+    """Return a page of it, and where the next one starts: a place in the registry, which never changes, so that a tool that
+    is permitted all the while is on one page, whatever becomes of the others.
+
+    Args:
+        deployment: what the composition root decided.
+        caller: who asks; None is the process itself.
+        start: where this page starts; 0, or what the page before said.
+        size: the most tools of a page, 1 or more.
+    """
+    permitted = permission(deployment, caller)
+    left = [] if permitted is None else list(enumerate(deployment.tools.values()))[start:]
+    shown = [(at, tool) for at, tool in left if permitted is not None and permitted.allows(tool.grant)]
+    after = shown[size][0] if len(shown) > size else None
+    return Catalog.under(deployment.catalog_prose, [tool for _, tool in shown[:size]]), after
 
 
 @final

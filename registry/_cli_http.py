@@ -17,7 +17,7 @@ import click
 
 from registry._deployment import Deployment
 from registry._load import load_registry
-from registry._settings import FILE, Composition, HttpSettings, compose, posture, read_settings, secret_of
+from registry._settings import FILE, Composition, HttpSettings, compose, posture_of, read_settings, secret_of
 from registry.errors import HedgerowError
 from registry.surfaces._tokens import Token, Tokens, digest_of, new_token
 
@@ -113,8 +113,7 @@ def serving(composition: Composition) -> bool:
 
     def started(host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
-        click.echo(posture(composition), err=True)
-        click.echo(f"hedgerow serves on http://{shown}:{port}", err=True)
+        click.echo(posture_of(composition, f"HTTP on http://{shown}:{port}"), err=True)
 
     try:
         return asyncio.run(
@@ -122,6 +121,7 @@ def serving(composition: Composition) -> bool:
                 surface,
                 host=http.host,
                 port=http.port,
+                head_timeout_s=http.head_timeout_s,
                 lame_duck_s=http.lame_duck_s,
                 drain_s=http.drain_s,
                 max_connections=http.max_connections,

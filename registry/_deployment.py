@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, final, get_args
 
@@ -14,11 +15,14 @@ from registry._registry import Registry
 from registry._tooldef import AnyTool
 from registry.errors import DeclarationError
 
-__all__ = ["AuditRecord", "Caller", "CatalogProse", "Deployment", "Permitted"]
+__all__ = ["REQUEST_ID", "AuditRecord", "Caller", "CatalogProse", "Deployment", "Permitted"]
 
 CatalogProse: TypeAlias = Literal["quoted", "omitted"]
 
 log = logging.getLogger("hedgerow.audit")
+
+# Set by the HTTP surface, around each request.
+REQUEST_ID: ContextVar[str | None] = ContextVar("hedgerow_request_id", default=None)
 
 
 @final
@@ -99,6 +103,8 @@ class AuditRecord:
     """Seconds from the call to its outcome."""
     nested: bool
     """Whether a handler made the call."""
+    request_id: str | None = None
+    """The id of the request over HTTP that the call came in by, as the client knows it; None for any other call."""
 
 
 @final

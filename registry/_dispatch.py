@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, cast, final
 
 from registry._admission import admit
-from registry._arguments import parse, problems
+from registry._arguments import malformed, parse
 from registry._call import Call
-from registry._deployment import AuditRecord, Caller, Deployment, Permitted
+from registry._deployment import REQUEST_ID, AuditRecord, Caller, Deployment, Permitted
 from registry._foreign import class_name, join_origins
-from registry._outcome import Answered, Failed, Malformed, Outcome, Refused, Shed, TimedOut
+from registry._outcome import Answered, Failed, Outcome, Refused, Shed, TimedOut
 from registry._render import Unshowable, failure_text, refusal_text, render, settle
 from registry._reply import MixedReply
 from registry._work import abandon, first_of, start
@@ -135,8 +135,7 @@ async def way(call: Call, name: str, arguments: object) -> Dispatched:
         return crashed(call, error)
     if isinstance(request, list):
         # With foreign arguments an unknown key is foreign too.
-        text = problems(tool, arguments, request, show_unknown=not call.argument_origins)
-        return Dispatched(outcome=Malformed(text=text))
+        return Dispatched(outcome=malformed(tool, arguments, request, show_unknown=not call.argument_origins))
 
     slot = await admit(deployment.admission, call.parent_slot, call.remaining_s)
     if slot is None:
@@ -240,6 +239,7 @@ def audit(call: Call, done: Dispatched | None, started: float) -> None:
         media_bytes=done.media_bytes if done is not None else 0,
         duration_s=time.monotonic() - started,
         nested=call.parent is not None,
+        request_id=REQUEST_ID.get(),
     )
     try:
         call.deployment.audit(record)

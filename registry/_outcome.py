@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from registry._foreign import Foreign
 from registry._reply import Media
 
-__all__ = ["Answered", "Failed", "Malformed", "MediaPart", "Outcome", "Refused", "Shed", "TimedOut"]
+__all__ = ["Answered", "ArgumentError", "Failed", "Malformed", "MediaPart", "Outcome", "Refused", "Shed", "TimedOut"]
 
 
 @final
@@ -63,12 +63,25 @@ class Refused:
 
 
 @final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentError:
+    """One thing that is wrong with the arguments."""
+
+    pointer: str
+    """Where, as a JSON Pointer in a fragment (`#/inner/mode`); for a name that is the caller's, the object around it."""
+    text: str
+    """What it must be, in our words; never a value."""
+
+
+@final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Malformed:
     """The arguments are not the input of the tool. The handler was not called."""
 
     text: str
     """Each field and the kind of error; never a value."""
+    errors: tuple[ArgumentError, ...] = ()
+    """The same for a program, one by one; the first 20."""
     code: Literal["malformed"] = field(default="malformed", init=False)
     """Stable, for programs."""
 

@@ -23,9 +23,10 @@ from registry._fence import FenceKey
 from registry._load import load_tools
 from registry._registry import Registry
 from registry.errors import DeclarationError, FenceError
+from registry.surfaces._posture import posture
 from registry.surfaces._tokens import Token, Tokens, digest_of
 
-__all__ = ["FILE", "INSTALLED", "Composition", "HttpSettings", "Settings", "compose", "posture", "read_settings"]
+__all__ = ["FILE", "INSTALLED", "Composition", "HttpSettings", "Settings", "compose", "posture_of", "read_settings"]
 
 FILE: Final = "hedgerow.toml"
 INSTALLED: Final = "installed"
@@ -93,6 +94,8 @@ class HttpSettings(Section):
     """The port; 0 is a free one."""
     max_body_bytes: Annotated[int, Field(ge=2)] = 1_000_000
     """The largest body of a request."""
+    head_timeout_s: Seconds = 10
+    """For how many seconds the head of a request may be on its way, the first from the connection on."""
     body_timeout_s: Seconds = 30
     """For how many seconds a body may be on its way."""
     max_connections: Whole = 1000
@@ -323,25 +326,23 @@ def refuse_unknown(where: str, named: frozenset[str], known: set[str], kind: str
 # -- saying --------------------------------------------------------------------------------------------------------
 
 
-def posture(composition: Composition) -> str:
-    """Say what was decided, for the log of the start: who may call what, and every limit. No secret and no digest."""
-    admission = composition.admission
-    lines = [
-        f"admission: {admission.max_concurrent} calls at once in this process; one more waits {admission.window_s:g} s",
-        f"fence key: {composition.fence_key_is}",
-    ]
-    for name, deployment in composition.deployments.items():
-        permitted = cast("Permitted", deployment.permitted)
-        lines += [
-            f"instance {name}:",
-            f"  tools: {', '.join(deployment.tools) or 'none'}",
-            f"  permitted: {EVERY if permitted.grants is None else ', '.join(sorted(permitted.grants)) or 'nothing'}",
-            f"  reply_timeout_s: {deployment.reply_timeout_s:g}  catalog_prose: {deployment.catalog_prose}",
-            f"  max_result_chars: {deployment.max_result_chars}  max_media_bytes: {deployment.max_media_bytes}",
-        ]
-    for token in composition.tokens or ():
-        grants = EVERY if token.grants is None else ", ".join(sorted(token.grants)) or "nothing"
-        lines.append(f"token {token.id}: instances {', '.join(sorted(token.instances)) or 'none'}; grants {grants}")
-    written = composition.http.model_dump()
-    lines.append(f"http: {'  '.join(f'{name}={value}' for name, value in written.items())}")
-    return "\n".join(lines)
+def posture_of(composition: Composition, serving: str) -> str:
+    """Say what was decided, for the log of the start: who may call what, and every limit. No secret and no digest.
+
+    Args:
+        composition: what is served.
+        serving: what serves, and where.
+    """
+    return posture(
+        serving=serving,
+        callers={
+            f"token {token.id}": f"instances {listed(token.instances)}; grants {listed(token.grants)}"
+            for token in composition.tokens or ()
+        },
+        deployments=composition.deployments,
+        limits={"fence_key": composition.fence_key_is, **composition.http.model_dump()},
+    )
+
+
+def listed(found: frozenset[str] | None) -> str:
+    return EVERY if found is None else ", ".join(sorted(found)) or "none"

@@ -13,13 +13,15 @@ from typing import Final
 
 try:
     from opentelemetry import metrics, trace
-    from opentelemetry.trace import SpanKind, Status, StatusCode
+    from opentelemetry.context import Context
+    from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 except ModuleNotFoundError as missing:
     raise ImportError(
         f"registry.adapters.opentelemetry needs {missing.name}. Write: pip install 'hedgerow[otel]'", name=missing.name
     ) from missing
 
 from registry._deployment import AuditRecord
+from registry.surfaces._headers import TRACE
 
 __all__ = ["telemetry"]
 
@@ -37,8 +39,9 @@ def telemetry(
 ) -> Callable[[AuditRecord], None]:
     """Return an audit for `Deployment(audit=...)` that records one span and one duration for each call, on every surface.
 
-    The span is written when the call has ended, under the span that is current where the call was made. Spans that a handler
-    opens stand beside it, not below.
+    The span is written when the call has ended, under the span that is current where the call was made; where there is none,
+    under the span of the caller that the header `traceparent` of a request over HTTP names. Spans that a handler opens stand
+    beside it, not below.
 
     Args:
         also: another audit that gets the record too.
@@ -55,6 +58,7 @@ def telemetry(
         end = time.time_ns()
         span = tracer.start_span(
             f"{OPERATION} {record.tool or 'unknown'}",
+            context=parent(),
             kind=SpanKind.INTERNAL,
             start_time=end - int(record.duration_s * 1e9),
             attributes={
@@ -71,6 +75,20 @@ def telemetry(
             also(record)
 
     return audit
+
+
+def parent() -> Context | None:
+    """The caller's span, where no span of this process is current; None leaves it to the current one."""
+    named = TRACE.get()
+    if named is None or trace.get_current_span().get_span_context().is_valid:
+        return None
+    span = SpanContext(
+        trace_id=int(named.trace_id, 16),
+        span_id=int(named.parent_id, 16),
+        is_remote=True,
+        trace_flags=TraceFlags(named.flags),
+    )
+    return trace.set_span_in_context(NonRecordingSpan(span))
 
 
 def described(record: AuditRecord) -> dict[str, str | bool]:

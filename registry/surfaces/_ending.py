@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
-from registry._deployment import Deployment
+from registry._admission import Admission
 
 __all__ = ["drain", "stopped_by_signals"]
+
+log = logging.getLogger("hedgerow")
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S: Final = 0.05
 
 
 @contextmanager
-def stopped_by_signals(stop: Callable[[], None]) -> Generator[None]:
-    """Let SIGTERM and SIGINT ask for the end; a second one ends the process at once, as it would have."""
+def stopped_by_signals(stop: Callable[[], None], *, again: Callable[[], None] | None = None) -> Generator[None]:
+    """Let SIGTERM and SIGINT ask for the end. A second one calls `again`: whoever asks twice is in a hurry. Without it, it
+    ends the process at once, as it would have."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -27,28 +31,38 @@ def stopped_by_signals(stop: Callable[[], None]) -> Generator[None]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def asked() -> None:
-        restore()
+        if again is None:
+            restore()
+        else:
+            listen(again)
         stop()
+
+    def listen(to: Callable[[], None]) -> None:
+        for number in SIGNALS:
+            loop.add_signal_handler(number, to)
 
     def restore() -> None:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
-    for number in SIGNALS:
-        loop.add_signal_handler(number, asked)
+    listen(asked)
     try:
         yield
     finally:
         restore()
 
 
-async def drain(deployment: Deployment, most_s: float) -> int:
-    """Wait until no handler runs, at most so many seconds; return how many still do.
+async def drain(admission: Admission, most_s: float) -> int:
+    """Wait until no handler runs, at most so many seconds; return how many still do. A `write` that outlived its caller is
+    worth waiting for.
 
-    It looks again and again, for a place is given back by whatever thread the work ends in.
+    It looks again and again: places are given back by threads too, which cannot set an event of this loop at no cost to
+    every call.
     """
     end = asyncio.get_running_loop().time() + most_s
-    while deployment.admission.in_use and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110  # see above
+    while admission.in_use and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110  # see above
         await asyncio.sleep(LOOK_EVERY_S)
-    return deployment.admission.in_use
+    if admission.in_use:
+        log.warning("The process ends while %d handlers are still running; they are cut off.", admission.in_use)
+    return admission.in_use

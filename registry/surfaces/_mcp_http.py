@@ -9,12 +9,10 @@ import inspect
 import json
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias, final
 
 import mcp_types as types
-import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware, get_access_token
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
@@ -29,6 +27,7 @@ from registry._deployment import Caller
 from registry._foreign import class_name
 from registry.errors import DeclarationError
 from registry.surfaces._ending import stopped_by_signals
+from registry.surfaces._uvicorn import WebServer, configured
 
 __all__ = ["LOOPBACK", "Verify", "asgi", "run", "token_caller"]
 
@@ -42,6 +41,7 @@ WORDS: Final = {
     types.INVALID_PARAMS: "The body is not one message of the protocol.",
     types.INVALID_REQUEST: "The request is none that this server takes.",
 }
+HEAD_TIMEOUT_S: Final = 10
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -147,28 +147,8 @@ def fixed(body: bytes) -> bytes:
     return json.dumps(answer).encode("ascii")
 
 
-class Uvicorn(uvicorn.Server):
-    """Leaves signals to us: it would raise them again at its end, before what still runs was waited for."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        with stopped_by_signals(self.stop):
-            yield
-
-    def stop(self) -> None:
-        self.should_exit = True
-
-
 async def run(app: Starlette, bound: socket.socket, *, drain_s: float) -> None:
     """Serve until a signal asks for the end; requests that run then have so many seconds to be answered."""
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        timeout_graceful_shutdown=max(1, round(drain_s)),
-    )
-    await Uvicorn(config).serve(sockets=[bound])
+    server = WebServer(configured(app, head_timeout_s=HEAD_TIMEOUT_S, drain_s=drain_s))
+    with stopped_by_signals(server.stop):
+        await server.serve(sockets=[bound])

@@ -77,6 +77,7 @@ class ToolsBody(Body):
     catalog_prose: Literal["quoted", "omitted"]
     notice: Annotated[str | None, Field(description="What quoted words of a third party are.")]
     tools: list[ToolBody]
+    next_cursor: Annotated[str | None, Field(description="The cursor of the next page; null on the last.")]
 
 
 class StatusBody(Body):
@@ -97,9 +98,30 @@ class OutcomeProblemBody(ProblemBody):
     origins: list[str]
 
 
-MODELS: Final = (AnsweredBody, RefusedBody, ToolsBody, StatusBody, ProblemBody, OutcomeProblemBody)
+class ErrorBody(Body):
+    pointer: Annotated[str, Field(description="Where: a JSON Pointer in a fragment.")]
+    detail: Annotated[str, Field(description="What it must be; never the value.")]
+
+
+class MalformedProblemBody(OutcomeProblemBody):
+    errors: list[ErrorBody]
+
+
+MODELS: Final = (
+    AnsweredBody,
+    RefusedBody,
+    ToolsBody,
+    StatusBody,
+    ProblemBody,
+    OutcomeProblemBody,
+    MalformedProblemBody,
+)
 # Problems in which an outcome of a tool stands.
 OUTCOMES: Final = frozenset({"not-permitted", "malformed", "failed", "shed", "timed-out"})
+PAGE: Final[tuple[Schema, ...]] = (
+    {"name": "cursor", "in": "query", "schema": {"type": "string", "pattern": "^[0-9]{1,9}$"}},
+    {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
+)
 Header: TypeAlias = Literal["X-Request-Id", "Retry-After", "WWW-Authenticate"]
 HEADERS: Final[dict[Header, Schema]] = {
     "X-Request-Id": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
@@ -108,8 +130,10 @@ HEADERS: Final[dict[Header, Schema]] = {
 }
 assert set(get_args(Header)) == set(HEADERS)
 
-CALL_PROBLEMS: Final = tuple(name for name in PROBLEMS if name not in ("draining", "method-not-allowed"))
-LIST_PROBLEMS: Final = ("unauthorized", "not-found", "internal")
+CALL_PROBLEMS: Final = tuple(
+    name for name in PROBLEMS if name not in ("draining", "method-not-allowed", "no-such-page")
+)
+LIST_PROBLEMS: Final = ("no-such-page", "unauthorized", "not-found", "internal")
 
 
 def document() -> Schema:
@@ -130,7 +154,7 @@ def document() -> Schema:
                 "get": operation(
                     "list_tools",
                     "List the tools that the token may use.",
-                    parameters=[parameter("instance")],
+                    parameters=[parameter("instance"), *PAGE],
                     ok=named("ToolsBody"),
                     problems=LIST_PROBLEMS,
                 )
@@ -141,7 +165,7 @@ def document() -> Schema:
                     "Describe the tools that the token may use as operations.",
                     parameters=[parameter("instance")],
                     ok={"type": "object"},
-                    problems=LIST_PROBLEMS,
+                    problems=("unauthorized", "not-found", "internal"),
                 )
             },
             "/healthz": {"get": operation("health", "Say that the process answers.", ok=named("StatusBody"))},
@@ -245,7 +269,7 @@ def responses(problems: tuple[str, ...]) -> Schema:
         by_status.setdefault(PROBLEMS[name].status, []).append(name)
     made: Schema = {}
     for status, names in sorted(by_status.items()):
-        bodies = dict.fromkeys("OutcomeProblemBody" if name in OUTCOMES else "ProblemBody" for name in names)
+        bodies = dict.fromkeys(map(body_of, names))
         schemas = [named(body) for body in bodies]
         schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         headers: list[Header] = []
@@ -256,6 +280,12 @@ def responses(problems: tuple[str, ...]) -> Schema:
         title = " Or: ".join(PROBLEMS[name].title for name in names)
         made[str(status)] = response(title, "application/problem+json", schema, *headers)
     return made
+
+
+def body_of(problem: str) -> str:
+    if problem == "malformed":
+        return "MalformedProblemBody"
+    return "OutcomeProblemBody" if problem in OUTCOMES else "ProblemBody"
 
 
 def response(title: str, content_type: str, schema: Schema, *headers: Header) -> Schema:

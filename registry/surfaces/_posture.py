@@ -9,31 +9,48 @@ from registry._deployment import Deployment, Permitted
 __all__ = ["posture"]
 
 
-def posture(deployment: Deployment, surface: str, callers: str, limits: Mapping[str, object]) -> str:
+def posture(
+    *,
+    serving: str,
+    callers: Mapping[str, str],
+    deployments: Mapping[str, Deployment],
+    limits: Mapping[str, object],
+) -> str:
     """Say what a server does, one fact a line.
 
     Args:
-        deployment: what the composition root decided.
-        surface: what serves, and where.
-        callers: how a caller is known.
+        serving: what serves, and where.
+        callers: who may come in, and how each is known.
+        deployments: what is served, by the name of the instance. They share one `Admission`.
         limits: the surface's own settings, by their names.
     """
-    admission = deployment.admission
-    facts: dict[str, object] = {
-        "serving": surface,
-        "callers": callers,
+    admission = next(iter(deployments.values())).admission
+    lines = [
+        "hedgerow",
+        f"  serving: {serving}",
+        *(f"  {name}: {said}" for name, said in callers.items()),
+        f"  admission: {admission.max_concurrent} at once in this process, a wait of {admission.window_s:g} s, then shed",
+    ]
+    for name, deployment in deployments.items():
+        lines += [f"  instance {name}", *(f"    {fact}: {found}" for fact, found in facts_of(deployment).items())]
+    return "\n".join([*lines, *(f"  {name}: {shown(value)}" for name, value in limits.items())])
+
+
+def facts_of(deployment: Deployment) -> dict[str, object]:
+    return {
         "permitted": permissions(deployment),
         "tools": len(deployment.tools),
         "answers with text from outside": names(deployment, is_foreign=True),
         "answers in its own words": names(deployment, is_foreign=False),
-        "admission": f"{admission.max_concurrent} at once, a wait of {admission.window_s:g} s, then shed",
-        "reply_timeout_s": f"{deployment.reply_timeout_s:g}",
+        "reply_timeout_s": shown(deployment.reply_timeout_s),
         "max_result_chars": deployment.max_result_chars,
         "max_media_bytes": deployment.max_media_bytes,
         "catalog_prose": deployment.catalog_prose,
-        **limits,
     }
-    return "\n".join(["hedgerow", *(f"  {name}: {fact}" for name, fact in facts.items())])
+
+
+def shown(value: object) -> object:
+    return f"{value:g}" if isinstance(value, float) else value
 
 
 def permissions(deployment: Deployment) -> str:

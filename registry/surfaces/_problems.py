@@ -36,6 +36,11 @@ PROBLEMS: Final[Mapping[str, ProblemKind]] = MappingProxyType(
         "not-json": ProblemKind(
             status=400, title="The body is not JSON.", detail="Send the arguments as one JSON object, in UTF-8."
         ),
+        "no-such-page": ProblemKind(
+            status=400,
+            title="There is no such page.",
+            detail="Send the cursor that the page before named, and a limit of 1 to 1000, or neither.",
+        ),
         "unauthorized": ProblemKind(
             status=401, title="No valid token.", detail="Send one header: Authorization: Bearer TOKEN."
         ),
@@ -88,17 +93,16 @@ PROBLEMS: Final[Mapping[str, ProblemKind]] = MappingProxyType(
 )
 
 
-def problem_body(name: str, request_id: str, outcome: Mapping[str, JsonValue] | None = None) -> dict[str, JsonValue]:
-    """Return a problem; with an outcome, what a model may read of it stands in the same fields as in a result."""
+def problem_body(name: str, request_id: str) -> dict[str, JsonValue]:
+    """Return a problem. Beside it stands what a model may read of an outcome, in the same fields as in a result."""
     kind = PROBLEMS[name]
-    body: dict[str, JsonValue] = {
+    return {
         "type": f"urn:hedgerow:problem:{name}",
         "title": kind.title,
         "status": kind.status,
         "detail": kind.detail,
         "request_id": request_id,
     }
-    return body | dict(outcome or {})
 
 
 def json_bytes(body: JsonValue) -> bytes:

@@ -9,18 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import re
 import time
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, final
+from urllib.parse import parse_qs
 
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from registry._catalog import catalog
-from registry._deployment import Caller, Deployment
+from registry._catalog import catalog, catalog_page
+from registry._deployment import REQUEST_ID, Caller, Deployment
 from registry._dispatch import run_registry_tool
 from registry._envelope import media_of, outcome_body
 from registry._foreign import shown
@@ -53,6 +56,11 @@ SAFE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")
 # Most calls are done before it is worth watching whether their client has left.
 WATCH_AFTER_S = 0.05
 LOOK_EVERY_S = 1.0
+# Of the list of tools.
+PAGE = 100
+LARGEST_PAGE = 1000
+CURSOR = re.compile(r"[0-9]{1,9}\Z")
+MOST_FIELDS = 10
 # For how much longer, and for how many times the bound, the rest of a body is read and dropped, so that its client sees why.
 LINGER_S = 1.0
 LINGER_BODIES = 4
@@ -118,7 +126,7 @@ class HttpSurface:
             fields=fields, request_id=request_id(fields), trace=trace_of(fields), started=time.monotonic()
         )
         scope["hedgerow"] = exchange
-        trace = TRACE.set(exchange.trace)
+        trace, asked = TRACE.set(exchange.trace), REQUEST_ID.set(exchange.request_id)
         its_id = (b"x-request-id", exchange.request_id.encode("ascii"))
 
         async def sent(message: Message) -> None:
@@ -137,6 +145,7 @@ class HttpSurface:
                 await send_problem(sent, "internal", exchange)
         finally:
             TRACE.reset(trace)
+            REQUEST_ID.reset(asked)
             log_exchange(scope, exchange)
 
     def opened(self, scope: Scope) -> tuple[Caller, Deployment] | str:
@@ -247,7 +256,7 @@ class Call:
 @final
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`GET /v1/instances/{instance}/tools`: the tools that the token may use, and no others."""
+    """`GET /v1/instances/{instance}/tools?cursor=&limit=`: the tools that the token may use, a page at a time."""
 
     surface: HttpSurface
 
@@ -259,7 +268,27 @@ class Tools:
             await send_problem(send, opened, exchange)
             return
         caller, deployment = opened
-        await respond(send, 200, json_bytes(catalog(deployment, caller).body()), JSON_TYPE)
+        asked = page_of(scope["query_string"])
+        if asked is None:
+            await send_problem(send, "no-such-page", exchange)
+            return
+        start, size = asked
+        page, after = catalog_page(deployment, caller, start=start, size=size)
+        body = {**page.body(), "next_cursor": None if after is None else str(after)}
+        await respond(send, 200, json_bytes(body), JSON_TYPE)
+
+
+def page_of(query: bytes) -> tuple[int, int] | None:
+    """Where a page starts and how many tools it holds; None when the query says something that is no page."""
+    try:
+        given = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return None
+    cursors, limits = given.get("cursor", ["0"]), given.get("limit", [str(PAGE)])
+    if len(cursors) != 1 or len(limits) != 1 or not CURSOR.match(cursors[0]) or not CURSOR.match(limits[0]):
+        return None
+    size = int(limits[0])
+    return (int(cursors[0]), size) if 1 <= size <= LARGEST_PAGE else None
 
 
 @final
@@ -438,7 +467,8 @@ async def send_outcome(send: Send, outcome: Outcome, exchange: Exchange, deploym
         case Refused():
             await respond(send, 200, json_bytes(outcome_body(outcome)), JSON_TYPE)
         case Malformed():
-            await send_problem(send, "malformed", exchange, outcome=outcome)
+            errors: list[JsonValue] = [{"pointer": one.pointer, "detail": one.text} for one in outcome.errors]
+            await send_problem(send, "malformed", exchange, outcome=outcome, more={"errors": errors})
         case Failed():
             await send_problem(send, "failed", exchange, outcome=outcome)
         case Shed():
@@ -469,12 +499,13 @@ async def send_problem(
     exchange: Exchange,
     *,
     outcome: Outcome | None = None,
+    more: Mapping[str, JsonValue] = MappingProxyType({}),
     headers: tuple[tuple[bytes, bytes], ...] = (),
     lingering: Receive | None = None,
     bound: int = 0,
 ) -> None:
     """Send a problem, and for one about the body drop the rest of that."""
-    body = problem_body(name, exchange.request_id, None if outcome is None else outcome_body(outcome))
+    body = problem_body(name, exchange.request_id) | (outcome_body(outcome) if outcome is not None else {}) | dict(more)
     if name == "unauthorized":
         headers = (*headers, (b"www-authenticate", b'Bearer realm="hedgerow"'))
     if lingering is None:

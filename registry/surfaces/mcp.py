@@ -23,16 +23,17 @@ except ModuleNotFoundError as missing:
         f"registry.surfaces.mcp needs {missing.name}. Write: pip install 'hedgerow[mcp]'", name=missing.name
     ) from missing
 
+from registry._catalog import catalog_page
 from registry._deployment import Caller, Deployment
 from registry._dispatch import permission, run_registry_tool
 from registry._fence import fence_notice
 from registry.errors import DeclarationError
 from registry.surfaces._ending import drain
-from registry.surfaces._listener import listener
 from registry.surfaces._mcp_http import LOOPBACK, Verify, asgi, run, token_caller
 from registry.surfaces._mcp_results import broken_result, listed, result_of
 from registry.surfaces._mcp_stdio import bounded_stdio
 from registry.surfaces._posture import posture
+from registry.surfaces._uvicorn import listener
 
 __all__ = ["Verify", "http_app", "mcp_server", "serve_http", "serve_stdio"]
 
@@ -41,6 +42,8 @@ log = logging.getLogger("hedgerow.mcp")
 Context: TypeAlias = Any
 WhoAsks: TypeAlias = "Callable[[], Caller | None]"
 
+ONLY: Final = "(the only one)"
+EVERYBODY: Final = "no token is asked for: everybody on this machine is the process itself"
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -85,19 +88,12 @@ class Surface:
         )
 
     async def list_tools(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        """Show what this caller may use, a page at a time. A cursor is a place in the registry, which never changes."""
+        """Show what this caller may use, a page at a time."""
         try:
-            tools = list(self.deployment.tools.values())
-            at = place(params.cursor if params is not None else None, len(tools))
-            permitted = permission(self.deployment, self.who_asks())
-            page: list[types.Tool] = []
-            while at < len(tools) and len(page) < self.page_size:
-                tool = tools[at]
-                at += 1
-                if permitted is not None and permitted.allows(tool.grant):
-                    page.append(self.listed(tool.name))
-            more = permitted is not None and any(permitted.allows(tool.grant) for tool in tools[at:])
-            return types.ListToolsResult(tools=page, next_cursor=str(at) if more else None)
+            start = place(params.cursor if params is not None else None, len(self.deployment.tools))
+            page, after = catalog_page(self.deployment, self.who_asks(), start=start, size=self.page_size)
+            tools = [self.listed(tool.name) for tool in page.tools]
+            return types.ListToolsResult(tools=tools, next_cursor=None if after is None else str(after))
         except MCPError:
             raise
         except Exception:
@@ -165,10 +161,10 @@ async def serve_stdio(
     server = mcp_server(deployment, structured=structured, page_size=page_size)
     say(
         posture(
-            deployment,
-            "Model Context Protocol on standard input and output",
-            "no token on a pipe: whoever holds it is the process itself",
-            {"max_message_bytes": max_message_bytes, "drain_s": f"{drain_s:g}", "structured": structured},
+            serving="Model Context Protocol on standard input and output",
+            callers={"callers": "no token on a pipe: whoever holds it is the process itself"},
+            deployments={ONLY: deployment},
+            limits={"max_message_bytes": max_message_bytes, "drain_s": drain_s, "structured": structured},
         )
     )
     try:
@@ -176,7 +172,7 @@ async def serve_stdio(
             await server.run(read, write, server.create_initialization_options())
     except* BrokenPipeError:
         log.warning("The client has gone: standard output is closed.")
-    return await drain(deployment, drain_s)
+    return await drain(deployment.admission, drain_s)
 
 
 def http_app(
@@ -286,22 +282,20 @@ async def serve_http(
     where = f"[{host}]" if ":" in host else host
     say(
         posture(
-            deployment,
-            f"Model Context Protocol on http://{where}:{bound.getsockname()[1]}/mcp",
-            "no token is asked for: everybody on this machine is the process itself"
-            if verify is None
-            else "whom a verified bearer token names",
-            {
+            serving=f"Model Context Protocol on http://{where}:{bound.getsockname()[1]}/mcp",
+            callers={"callers": EVERYBODY if verify is None else "whom a verified bearer token names"},
+            deployments={ONLY: deployment},
+            limits={
                 "allowed_hosts": ", ".join(hosts),
                 "allowed_origins": ", ".join(allowed_origins) or "(none)",
                 "max_message_bytes": max_message_bytes,
-                "drain_s": f"{drain_s:g}",
+                "drain_s": drain_s,
                 "structured": structured,
             },
         )
     )
     await run(app, bound, drain_s=drain_s)
-    return await drain(deployment, drain_s)
+    return await drain(deployment.admission, drain_s)
 
 
 def say(text: str) -> None:

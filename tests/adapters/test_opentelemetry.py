@@ -10,6 +10,7 @@ import pytest
 from registry import AuditRecord, Deployment, run_registry_tool
 from tests.support import mcp_tools
 from tests.support.deployments import deploy
+from tests.support.http import served
 
 pytest.importorskip("opentelemetry.sdk", reason="not run: opentelemetry-sdk is missing")
 
@@ -88,3 +89,28 @@ def test_nothing_that_a_caller_or_a_stranger_chose_is_recorded() -> None:
         "unknown",
         "fails",
     ]
+
+
+TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def test_over_http_the_callers_span_is_the_parent_and_a_wrong_header_is_none() -> None:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from registry.adapters.opentelemetry import telemetry
+
+    exporter, tracers = InMemorySpanExporter(), TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(exporter))
+    with served(deploy(*mcp_tools.tools(), audit=telemetry(tracer_provider=tracers))) as server:
+        server.call("nested", traceparent=TRACEPARENT)
+        server.call("fails", traceparent=TRACEPARENT.upper())
+
+    inner, outer, alone = exporter.get_finished_spans()
+    for span in (inner, outer):
+        assert span.context is not None
+        assert span.parent is not None
+        assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == tuple(TRACEPARENT.split("-")[1:3])
+        assert span.parent.is_remote
+    assert alone.parent is None

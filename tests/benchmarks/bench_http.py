@@ -90,7 +90,16 @@ def serving(kind: str) -> None:
         print(port, flush=True)
 
     ended = asyncio.run(
-        serve(served, host="127.0.0.1", port=0, lame_duck_s=0, drain_s=5, max_connections=1000, started=started)
+        serve(
+            served,
+            host="127.0.0.1",
+            port=0,
+            head_timeout_s=10,
+            lame_duck_s=0,
+            drain_s=5,
+            max_connections=1000,
+            started=started,
+        )
     )
     print(json.dumps({"ended": ended, "in_use": served.admission.in_use, "audited": audited}), flush=True)
 

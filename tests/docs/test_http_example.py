@@ -47,11 +47,11 @@ def test_the_example_of_the_page_serves_and_is_called() -> None:
         assert server.stderr is not None
         try:
             said = ""
-            while "hedgerow serves on" not in said:
+            while "  drain_s: " not in said:
                 line = server.stderr.readline()
                 assert line, said
                 said += line
-            base = said.rpartition(" ")[2].strip()
+            base = said.partition("  serving: HTTP on ")[2].split("\n")[0]
             client = subprocess.run(
                 [sys.executable, "-W", "error", EXAMPLE / "client.py", base],
                 env=environment, capture_output=True, text=True, check=False, timeout=30,

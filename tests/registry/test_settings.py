@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from registry import Permitted
-from registry._settings import Composition, Settings, compose, posture, read_settings
+from registry._settings import Composition, Settings, compose, posture_of, read_settings
 from registry.errors import DeclarationError
 from registry.surfaces._tokens import digest_of
 from registry.surfaces.http import HttpSurface
@@ -84,25 +84,43 @@ def test_everything_of_one_process_shares_one_admission_and_one_fence_key(tmp_pa
 
 
 def test_the_posture_says_who_may_call_what_and_no_secret(tmp_path: Path) -> None:
-    said = posture(made(tmp_path))
+    said = posture_of(made(tmp_path), "HTTP on a port")
 
-    assert said == (
-        "admission: 3 calls at once in this process; one more waits 1.5 s\n"
-        "fence key: random\n"
-        "instance main:\n"
-        "  tools: echo, page, wait\n"
-        "  permitted: echo, page\n"
-        "  reply_timeout_s: 10  catalog_prose: quoted\n"
-        "  max_result_chars: 1000  max_media_bytes: 2000\n"
-        "instance narrow:\n"
-        "  tools: echo, page, wait\n"
-        "  permitted: page\n"
-        "  reply_timeout_s: 5  catalog_prose: quoted\n"
-        "  max_result_chars: 1000  max_media_bytes: 2000\n"
-        "token ci: instances main; grants echo\n"
-        "token owner: instances main, narrow; grants every\n"
-        "http: host=127.0.0.1  port=8123  max_body_bytes=1000000  body_timeout_s=30  max_connections=1000  lame_duck_s=0"
-        "  drain_s=30"
+    assert (
+        said
+        == """\
+hedgerow
+  serving: HTTP on a port
+  token ci: instances main; grants echo
+  token owner: instances main, narrow; grants every
+  admission: 3 at once in this process, a wait of 1.5 s, then shed
+  instance main
+    permitted: the grants echo, page
+    tools: 3
+    answers with text from outside: page
+    answers in its own words: echo, wait
+    reply_timeout_s: 10
+    max_result_chars: 1000
+    max_media_bytes: 2000
+    catalog_prose: quoted
+  instance narrow
+    permitted: the grants page
+    tools: 3
+    answers with text from outside: page
+    answers in its own words: echo, wait
+    reply_timeout_s: 5
+    max_result_chars: 1000
+    max_media_bytes: 2000
+    catalog_prose: quoted
+  fence_key: random
+  host: 127.0.0.1
+  port: 8123
+  max_body_bytes: 1000000
+  head_timeout_s: 10
+  body_timeout_s: 30
+  max_connections: 1000
+  lame_duck_s: 0
+  drain_s: 30"""
     )
 
 

@@ -12,10 +12,9 @@ from http.client import HTTPResponse
 from typing import Any
 
 import httpx
-import uvicorn
 
 from registry import Deployment
-from registry.surfaces._listener import listener
+from registry.surfaces._uvicorn import WebServer, configured, listener
 from registry.surfaces.http import HttpSurface, Token, Tokens, digest_of
 from tests.support.deployments import WAIT_S
 
@@ -106,12 +105,10 @@ def new_client(port: int) -> httpx.Client:
 
 
 @contextmanager
-def listening(app: Any) -> Generator[int]:
-    """Run uvicorn in a thread over an application; the port it listens on."""
+def listening(app: Any, *, head_timeout_s: float = WAIT_S) -> Generator[int]:
+    """Run a server in a thread over an application; the port it listens on."""
     listening = listener("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
-    )
+    server = WebServer(configured(app, head_timeout_s=head_timeout_s, drain_s=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

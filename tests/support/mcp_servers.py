@@ -15,13 +15,12 @@ from typing import Literal, TypeAlias
 
 import httpx2
 import pytest
-import uvicorn
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from registry import Deployment
-from registry.surfaces._listener import listener
+from registry.surfaces._uvicorn import WebServer, configured, listener
 from registry.surfaces.mcp import Verify, http_app, mcp_server
 from tests.support.deployments import WAIT_S
 
@@ -98,19 +97,14 @@ async def http_server(
     """Serve over HTTP on a free port of loopback, in this event loop."""
     app = http_app(deployment, verify=verify, structured=structured, max_message_bytes=max_message_bytes)
     bound = listener("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
-    server.capture_signals = no_signals  # type: ignore[method-assign, assignment]  # a test's signals are pytest's
+    # It leaves signals alone: a test's are pytest's.
+    server = WebServer(configured(app, head_timeout_s=WAIT_S, drain_s=1))
     serving = asyncio.create_task(server.serve(sockets=[bound]))
     try:
         yield f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"
     finally:
         server.should_exit = True
         await serving
-
-
-class no_signals:  # noqa: N801  # stands in for a method
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
 
 
 @asynccontextmanager

@@ -13,8 +13,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import Field
 
-from registry import Admission, Foreign, Media, Permitted, ToolFailed, fence_untrusted, refuse, reply
+from registry import (
+    Admission,
+    Foreign,
+    Media,
+    Permitted,
+    ToolFailed,
+    ToolInput,
+    call_tool,
+    fence_untrusted,
+    refuse,
+    reply,
+)
 from registry.surfaces.http import HttpSurface, Tokens
 from tests.support.deployments import KEY, WAIT_S, Text, codes, deploy, tool, until_sync
 from tests.support.http import TOKEN, answer_of, served, token
@@ -102,7 +114,55 @@ def test_malformed_arguments_are_422_and_no_value_comes_back() -> None:
         "text": "The arguments do not fit the input of this tool; it was not called.\n"
         "- text: must be a string\n- (an unknown field): is not a field of this tool",
         "origins": [],
+        "errors": [
+            {"pointer": "#/text", "detail": "must be a string"},
+            {"pointer": "#", "detail": "is not a field of this tool"},
+        ],
     }
+
+
+class Room(ToolInput):
+    """A field with fields."""
+
+    size: int
+
+
+class House(ToolInput):
+    """An input with places of every kind."""
+
+    rooms: list[Room] = Field([])
+    names: dict[str, int] = Field({})
+    odd: int = Field(0, alias="a/b~c d")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "errors"),
+    [
+        ({"rooms": [{"size": 1}, {"size": SECRET}]}, [("#/rooms/1/size", "must be a whole number")]),
+        ({"rooms": SECRET}, [("#/rooms", "must be a list")]),
+        ({"names": {SECRET: SECRET}}, [("#/names", "must be a whole number")]),
+        ({"a/b~c d": SECRET}, [("#/a~1b~0c%20d", "must be a whole number")]),
+        ({SECRET: 1}, [("#", "is not a field of this tool")]),
+        ({"rooms": [{"size": 1, "door": SECRET}]}, [("#/rooms/0/door", "is not a field of this tool")]),
+        ([], [("#", "must be an object")]),
+    ],
+)
+def test_each_error_of_malformed_arguments_says_where_it_is_and_shows_no_value(
+    arguments: Any, errors: list[tuple[str, str]]
+) -> None:
+    with served(deploy(tool(lambda _: "x", takes=House))) as server:
+        answer = server.call("tool", arguments)
+
+    assert [(one["pointer"], one["detail"]) for one in answer.json()["errors"]] == errors
+    assert SECRET not in answer.text
+
+
+def test_of_many_errors_the_first_twenty_are_shown() -> None:
+    with served(deploy(tool(lambda _: "x", takes=House))) as server:
+        answer = server.call("tool", {"rooms": [{"size": "x"}] * 30})
+
+    assert [one["pointer"] for one in answer.json()["errors"]] == [f"#/rooms/{n}/size" for n in range(20)]
+    assert answer.json()["text"].endswith("- and 10 more")
 
 
 @pytest.mark.parametrize("body", ["[]", "1", "null", '"text"'])
@@ -241,6 +301,44 @@ def test_a_token_narrows_what_the_deployment_permits_and_the_list_shows_the_same
     assert list(described["paths"]) == ["/v1/instances/main/tools/b"]
 
 
+def test_the_list_comes_in_pages_of_what_the_token_may_use() -> None:
+    tools = [tool(lambda _: "x", name=f"tool{n}") for n in range(250)]
+    may = [one.name for one in tools[::2]]
+    with served(deploy(*tools), tokens=(token(grants=frozenset(may)),)) as server:
+        sizes: list[int] = []
+        names: list[str] = []
+        query = ""
+        while True:
+            page = server.get(f"/v1/instances/main/tools{query}").json()
+            sizes.append(len(page["tools"]))
+            names += [one["name"] for one in page["tools"]]
+            if page["next_cursor"] is None:
+                break
+            query = f"?cursor={page['next_cursor']}"
+        whole = server.get("/v1/instances/main/tools?limit=1000").json()
+
+    assert (names, sizes) == (may, [100, 25])
+    assert ([one["name"] for one in whole["tools"]], whole["next_cursor"]) == (may, None)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["cursor=", "cursor=-1", "cursor=x", "cursor=%D9%A3", "cursor=1&cursor=2", "limit=0", "limit=1001", "limit=9e9"],
+)
+def test_a_page_that_there_is_not_is_400_and_not_repeated(query: str) -> None:
+    with served(deploy(tool(lambda _: "x"))) as server:
+        answer = server.get(f"/v1/instances/main/tools?{query}")
+        closed = server.client.get(f"/v1/instances/main/tools?{query}")
+
+    assert (answer.status_code, answer.json()["title"], closed.status_code) == (400, "There is no such page.", 401)
+    assert query not in answer.text
+
+
+def test_a_query_of_many_fields_is_400() -> None:
+    with served(deploy(tool(lambda _: "x"))) as server:
+        assert server.get(f"/v1/instances/main/tools?{'a=1&' * 5000}").status_code == 400
+
+
 def test_without_the_grant_the_schema_cannot_be_found_out() -> None:
     with served(deploy(tool(lambda _: "x", takes=Text)), tokens=(token(grants=frozenset()),)) as server:
         answer = server.call("tool", {"wrong": 1})
@@ -256,6 +354,20 @@ def test_the_caller_of_the_audit_is_the_id_of_the_token() -> None:
         server.call("tool")
 
     assert [record.caller for record in audited] == ["tester"]
+
+
+def test_the_audit_names_the_request_and_a_nested_call_the_same_one() -> None:
+    async def asks(_: Any) -> Any:
+        return await call_tool("inner", {})
+
+    seen: list[tuple[str | None, str | None]] = []
+    tools = (tool(lambda _: "x", name="inner"), tool(asks, name="outer", dispatches=frozenset({"inner"})))
+    deployment = deploy(*tools, audit=lambda record: seen.append((record.tool, record.request_id)))
+    with served(deployment) as server:
+        server.call("outer", **{"x-request-id": "mine"})
+        made = server.call("inner", **{"x-request-id": "not one"}).headers["x-request-id"]
+
+    assert seen == [("inner", "mine"), ("outer", "mine"), ("inner", made)]
 
 
 def test_no_token_is_in_the_log_or_in_a_repr(caplog: pytest.LogCaptureFixture) -> None:

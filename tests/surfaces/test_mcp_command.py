@@ -124,7 +124,7 @@ async def test_the_file_of_the_process_decides_for_it_too(tmp_path: Path) -> Non
         "5000",
         "9",
     )
-    assert said["admission"] == "3 at once, a wait of 2 s, then shed"
+    assert said["admission"] == "3 at once in this process, a wait of 2 s, then shed"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, metrics, sql, terminal
+from connectors import files, http, knowledge, metrics, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.programs import needs
@@ -28,6 +28,7 @@ def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     return (
         *http.tools(),
         *files.tools(tmp_path),
+        *knowledge.tools(tmp_path / "knowledge.db"),
         *metrics.tools(measured, sources=sources, catalog_prose="quoted", author="a vendor"),
         *sql.tools(shop),
         *terminal.tools(tmp_path),
@@ -41,6 +42,8 @@ def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) ->
         "list_files": "read",
         "read_file": "read",
         "search_files": "read",
+        "search_knowledge": "read",
+        "read_knowledge": "read",
         "describe_catalog": "read",
         "ask_metric": "read",
         "sql_query": "read",
@@ -81,6 +84,10 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
         (
             sql.tools,
             "connectors.sql: database is neither. Write Sqlite(path=..., name=...) or Postgres(name=..., secrets=...).",
+        ),
+        (
+            knowledge.tools,
+            "connectors.knowledge: store is not a Path. Write Path(...) of the store's file.",
         ),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],

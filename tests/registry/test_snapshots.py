@@ -16,6 +16,7 @@ import pytest
 
 import connectors.files
 import connectors.http
+import connectors.knowledge
 import connectors.metrics
 import connectors.sql
 import connectors.terminal
@@ -56,6 +57,7 @@ def connected(tmp_path: Path) -> Registry:
         [
             *connectors.files.tools(tmp_path),
             *connectors.http.tools(),
+            *connectors.knowledge.tools(tmp_path / "knowledge.db"),
             *connectors.metrics.tools(MEASURED, sources={"shop": tmp_path / "shop.duckdb"}, catalog_prose="quoted"),
             *connectors.sql.tools(shop),
             *connectors.terminal.tools(tmp_path),

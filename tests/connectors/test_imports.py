@@ -98,3 +98,19 @@ def test_a_missing_duckdb_is_said_in_one_sentence() -> None:
     said = python("import sys; sys.modules['duckdb'] = None; import connectors.metrics")
 
     assert said.splitlines()[-1] == "ImportError: Metrics need DuckDB. Write: pip install 'hedgerow[metrics]'"
+
+
+@pytest.mark.parametrize("missing", ["inscriptis", "markdown_it"])
+def test_what_the_knowledge_store_needs_is_said_in_one_sentence(missing: str) -> None:
+    # Not by an entry of sys.modules, since one of the two is looked for and never imported in this process.
+    said = python(
+        "from importlib.machinery import PathFinder\n"
+        "real = PathFinder.find_spec\n"
+        f"is_missing = lambda name: name.partition('.')[0] == {missing!r}\n"
+        "PathFinder.find_spec = lambda name, *more: None if is_missing(name) else real(name, *more)\n"
+        "import connectors.knowledge"
+    )
+
+    assert said.splitlines()[-1] == (
+        "ImportError: The knowledge store needs inscriptis and markdown-it-py. Write: pip install 'hedgerow[knowledge]'"
+    )

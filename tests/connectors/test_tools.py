@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, mail, sql, terminal
+from connectors import files, http, knowledge, mail, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.connected import every_connector
@@ -64,6 +64,10 @@ def mailbox(server: Any) -> object:
         (
             sql.tools,
             "connectors.sql: database is neither. Write Sqlite(path=..., name=...) or Postgres(name=..., secrets=...).",
+        ),
+        (
+            knowledge.tools,
+            "connectors.knowledge: store is not a Path. Write Path(...) of the store's file.",
         ),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from connectors import files, generate, github, http, mail, mcp_client, metrics, sql, terminal, web_search
+from connectors import files, generate, github, http, knowledge, mail, mcp_client, metrics, sql, terminal, web_search
 from registry import AnyTool
 from tests.support.deployments import KEY
 
@@ -27,6 +27,7 @@ def every_connector(folder: Path) -> tuple[AnyTool, ...]:
         *generate.tools(MODEL, fence_key=KEY, reader="person"),
         *github.tools(secrets=None),
         *http.tools(),
+        *knowledge.tools(folder / "knowledge.db"),
         *mail.tools(mail.MailServer(host="mail.example", user="anna"), str),
         *mcp_client.tools(peer, pins=folder / "pins.json"),
         *metrics.tools(MEASURED, sources=shop, catalog_prose="quoted", author="a vendor"),

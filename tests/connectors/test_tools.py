@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, mail, terminal
+from connectors import browser, files, http, mail, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.programs import needs
@@ -21,10 +21,16 @@ pytestmark = needs("git")
 def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
     mailbox = mail.tools(mail.MailServer(host="mail.example", user="anna"), str)
-    return (*http.tools(), *files.tools(tmp_path), *terminal.tools(tmp_path), *mailbox)
+    return (
+        *http.tools(),
+        *files.tools(tmp_path),
+        *terminal.tools(tmp_path),
+        *mailbox,
+        *browser.tools(browser.Browser()),
+    )
 
 
-def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
+def test_only_a_request_and_a_page_in_use_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
     assert {tool.name: tool.effect for tool in every_tool} == {
         "fetch_url": "read",
         "http_request": "write",
@@ -39,11 +45,16 @@ def test_only_a_request_can_change_something(every_tool: tuple[AnyTool, ...]) ->
         "list_mail_folders": "read",
         "search_mail": "read",
         "read_mail": "read",
+        "open_page": "read",
+        "read_page": "read",
+        "click": "write",
+        "type_text": "write",
+        "close_page": "write",
     }
 
 
-def test_every_tool_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
-    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == []
+def test_every_tool_that_shows_something_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
+    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == ["close_page"]
 
 
 def test_every_field_is_described_for_the_model_that_fills_it_in(every_tool: tuple[AnyTool, ...]) -> None:
@@ -71,6 +82,7 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
             lambda server: mail.tools(server, str),
             "connectors.mail: server is not a MailServer. Write MailServer(host=..., user=...).",
         ),
+        (browser.tools, "connectors.browser: browser is not a Browser. Write Browser(...)."),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],
 )

@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import pytest
 
+import connectors.browser
 import connectors.files
 import connectors.http
 import connectors.mail
@@ -45,9 +46,16 @@ from tests.support.third_party import LAMP, PAGE, PEER
 def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
+    pages = connectors.browser.tools(connectors.browser.Browser())
     mail = connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str)
     return Registry(
-        [*connectors.files.tools(tmp_path), *connectors.http.tools(), *mail, *connectors.terminal.tools(tmp_path)]
+        [
+            *connectors.files.tools(tmp_path),
+            *connectors.http.tools(),
+            *mail,
+            *pages,
+            *connectors.terminal.tools(tmp_path),
+        ]
     )
 
 

@@ -226,7 +226,7 @@ class Browser:
         """Look at a page again.
 
         Raises:
-            IngressRefused: code `no_page`.
+            IngressRefused: codes `no_page`, `address_refused`, `not_loaded`, `url_refused`.
             ToolFailed: the page could not be read.
         """
         return await self.act(lambda running: look(tab_of(running, number), running.guard))
@@ -235,7 +235,7 @@ class Browser:
         """Click an element.
 
         Raises:
-            IngressRefused: codes `no_page`, `no_element`, `address_refused`, `download_refused`.
+            IngressRefused: codes `no_page`, `no_element`, `address_refused`, `not_loaded`, `url_refused`.
             ToolFailed: it could not be clicked, or the page could not be read.
         """
         return await self.act(lambda running: used(running, number, ref, None, submit=False))
@@ -244,7 +244,7 @@ class Browser:
         """Write into an element, in place of what is there; with `submit` press Enter after it.
 
         Raises:
-            IngressRefused: codes `no_page`, `no_element`, `address_refused`, `download_refused`.
+            IngressRefused: codes `no_page`, `no_element`, `address_refused`, `not_loaded`, `url_refused`.
             ToolFailed: it takes no text, or the page could not be read.
         """
         return await self.act(lambda running: used(running, number, ref, text, submit=submit))
@@ -393,6 +393,8 @@ class Browser:
             await settle(page)
             return await look(tab, running.guard)
         except (Error, IngressRefused, ToolFailed) as error:
+            # The word that a download has begun comes behind that of the page that failed for it.
+            await asyncio.sleep(SETTLE_MS / 1000)
             await drop(running, tab)
             if isinstance(error, Error):
                 raise why(error, tab, running.guard) from None
@@ -566,9 +568,15 @@ def check_place(tab: Tab, guard: Guard) -> None:
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
         if ((parts.hostname or ""), port) in guard.refused:
             raise not_reached()
-    elif parts.scheme == "chrome-error" and guard.refused:
-        raise not_reached()
-    elif parts.scheme not in ("about", "blob", "data", "chrome-error"):
+    elif parts.scheme == "chrome-error":
+        raise (
+            not_reached()
+            if guard.refused
+            else IngressRefused(
+                "not_loaded", "The page has gone to an address that could not be loaded. Open another one."
+            )
+        )
+    elif parts.scheme not in ("about", "blob", "data"):
         raise IngressRefused("url_refused", "The page has gone to an address that is not of the web. It is not shown.")
 
 

@@ -230,14 +230,14 @@ def unguarded() -> Iterator[Browser]:
 
 
 async def visited(browser: Browser, port: int, and_then: Callable[[], Awaitable[None]] | None = None) -> Told:
-    """Open a page, look at it once more, and close it."""
+    """Open a page, look at it once more, and close it. What is returned is the look at which it was refused, or the first."""
     told = await ask(tools(browser), "open_page", url=f"http://{PAGES}:{port}/")
     number = browser.last_number
-    await ask(tools(browser), "read_page", page=number)
+    again = await ask(tools(browser), "read_page", page=number)
     if and_then is not None:
         await and_then()
     await ask(tools(browser), "close_page", page=number)
-    return told
+    return again if again.code in ("address_refused", "not_loaded") and told.code == "answered" else told
 
 
 class Counter(asyncio.DatagramProtocol):
@@ -311,7 +311,7 @@ async def test_no_page_reaches_a_machine_that_it_may_not(row: dict[str, Any], gu
 
     assert inner.count == 0
     if row.get("moves"):
-        assert told.code == "address_refused"
+        assert told.code in ("address_refused", "not_loaded")
     elif row.get("reaches", True):
         assert " refused by the network rules" in told.own
 
@@ -416,14 +416,15 @@ async def test_a_download_is_refused_and_nothing_is_written() -> None:
             direct = await ask(tools(browser), "open_page", url=web.url("/file"))
             first = await ask(tools(browser), "open_page", url=web.url("/"))
             clicked = await ask(tools(browser), "click", page=2, ref=ref_of(first, "link"))
+            later = await ask(tools(browser), "read_page", page=2)
             assert browser.running is not None
             written = files_that_begin_with(b"MZ", browser.running.folder.name)
 
     assert direct.own == (
         "Refused (download_refused): The address is a file to be downloaded, and nothing is downloaded."
     )
-    assert clicked.own.endswith(" Meanwhile: 1 downloads refused.")
-    assert f"Download refused: {HOSTILE}.exe" in clicked.foreign[0]
+    assert (clicked.own + later.own).count(" Meanwhile: 1 downloads refused.") == 1
+    assert f"Download refused: {HOSTILE}.exe" in clicked.foreign[0] + later.foreign[0]
     assert written == []
 
 
@@ -433,10 +434,10 @@ async def test_a_window_that_a_click_opens_is_closed() -> None:
         with a_browser(web.host) as browser:
             first = await ask(tools(browser), "open_page", url=web.url())
             clicked = await ask(tools(browser), "click", page=1, ref=ref_of(first, "link"))
-            assert browser.running is not None
+            later = await ask(tools(browser), "read_page", page=1)
             await until(lambda: browser.running is not None and len(browser.running.tabs[1].context.pages) == 1)
 
-    assert clicked.own.endswith(" Meanwhile: 1 windows closed.")
+    assert (clicked.own + later.own).count(" Meanwhile: 1 windows closed.") == 1
 
 
 @pytest.mark.parametrize("place", ["file:///etc/passwd", "chrome://version", "view-source:http://127.0.0.1/"])

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from connectors._process import run_process_sync
+from connectors._process import Ran, run_process, run_process_sync
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
-__all__ = ["Reader", "read_apart"]
+__all__ = ["Reader", "read_apart", "read_apart_sync"]
 
 Reader: TypeAlias = Literal["html", "mail", "headers", "pdf"]
 
@@ -36,14 +37,10 @@ NAMES: Final[Mapping[Reader, str]] = {
 }
 
 
-def read_apart(
-    reader: Reader,
-    content: Foreign[bytes],
-    *,
-    timeout_s: float = 10.0,
-    options: Mapping[str, int] | None = None,
+async def read_apart(
+    reader: Reader, content: Foreign[bytes], *, timeout_s: float = 10.0, options: Mapping[str, int] | None = None
 ) -> Foreign[Any]:
-    """Read a document apart. It blocks until the reader has ended; call it in a thread.
+    """Read a document apart. When this call is cancelled, the reader is killed.
 
     Args:
         reader: which of our readers.
@@ -57,18 +54,44 @@ def read_apart(
     Raises:
         ToolFailed: the document could not be read within its bounds; nothing of it is shown.
     """
-    folders = [folder for folder in sys.path if Path(folder).is_absolute()]
-    argv = [sys.executable, "-I", "-S", "-B", "-c", START, json.dumps(folders), reader, json.dumps(dict(options or {}))]
-    try:
+    with failures(reader):
         # The program is ours; the document goes to it by its standard input and comes back foreign.
-        ran = run_process_sync(argv, stdin=content.for_program(), timeout_s=timeout_s, max_bytes=MAX_OUTPUT)
+        ran = await run_process(
+            command(reader, options), stdin=content.for_program(), timeout_s=timeout_s, max_bytes=MAX_OUTPUT
+        )
+    return found(reader, content, ran)
+
+
+def read_apart_sync(
+    reader: Reader, content: Foreign[bytes], *, timeout_s: float = 10.0, options: Mapping[str, int] | None = None
+) -> Foreign[Any]:
+    """The same, for a thread: it blocks until the reader has ended."""
+    with failures(reader):
+        ran = run_process_sync(
+            command(reader, options), stdin=content.for_program(), timeout_s=timeout_s, max_bytes=MAX_OUTPUT
+        )
+    return found(reader, content, ran)
+
+
+def command(reader: Reader, options: Mapping[str, int] | None) -> list[str]:
+    folders = [folder for folder in sys.path if Path(folder).is_absolute()]
+    return [sys.executable, "-I", "-S", "-B", "-c", START, json.dumps(folders), reader, json.dumps(dict(options or {}))]
+
+
+def found(reader: Reader, content: Foreign[bytes], ran: Ran) -> Foreign[Any]:
+    if ran.exit_code != 0:
+        raise unread(reader)
+    return content.map(lambda _: ran.stdout.map(lambda printed: json.loads(printed.decode("utf-8", "surrogatepass"))))
+
+
+@contextmanager
+def failures(reader: Reader) -> Generator[None]:
+    try:
+        yield
     except IngressRefused:
         raise unread(reader) from None
     except ToolFailed:
         raise ToolFailed(f"{NAMES[reader]} could not be read in the time that there is for it.") from None
-    if ran.exit_code != 0:
-        raise unread(reader)
-    return content.map(lambda _: ran.stdout.map(lambda found: json.loads(found.decode("utf-8", "surrogatepass"))))
 
 
 def unread(reader: Reader) -> ToolFailed:

@@ -151,8 +151,13 @@ def charset_of(content_type: str, body: bytes) -> str:
     for mark, codec in MARKS:
         if body.startswith(mark):
             return codec
-    said = CHARSET.search(content_type) or CHARSET.search(body[:1024].decode("ascii", "replace"))
-    return CHARSETS.get(said.group(1).lower(), "utf-8") if said else "utf-8"
+    said = CHARSET.search(content_type)
+    if said is not None:
+        return CHARSETS.get(said.group(1).lower(), "utf-8")
+    said = CHARSET.search(body[:1024].decode("ascii", "replace"))
+    codec = CHARSETS.get(said.group(1).lower(), "utf-8") if said else "utf-8"
+    # A page that says in ASCII that it is UTF-16 is not; browsers read it as UTF-8.
+    return "utf-8" if codec.startswith("utf-16") else codec
 
 
 def decode_text(body: bytes, codec: str) -> str:

@@ -12,11 +12,19 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, final
-from urllib.parse import urlsplit
 
 from connectors._bounds import seconds, time_left
 from connectors._decoding import BadCoding, Decoder, TooLarge, charset_of, codings_of, decode_text
-from connectors._network import NetworkRules, check_host, check_number_spelling, checked_addresses, refuse_url
+from connectors._network import (
+    BLANKS,
+    NetworkRules,
+    check_host,
+    check_number_spelling,
+    checked_addresses,
+    is_plain,
+    place_of,
+    refuse_url,
+)
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
@@ -87,16 +95,6 @@ class Fetched:
 
 def first(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
-
-
-def place_of(url: str) -> str:
-    """Name who chose the bytes at a URL: scheme, host and path, without a query, which may hold a secret."""
-    try:
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-    except ValueError:
-        return "a URL that cannot be read"
-    return f"{parts.scheme}://{host}{parts.path}" if host else "a URL without a host"
 
 
 async def fetch(
@@ -286,12 +284,7 @@ def port_of(url: httpx.URL) -> int:
     return url.port if url.port is not None else {"http": 80, "https": 443}[url.scheme]
 
 
-BLANKS: Final = "holds a blank, a control character or a backslash"
 UNREADABLE: Final = "holds a host or a port that cannot be read"
-
-
-def is_plain(url: str) -> bool:
-    return not any(char <= " " or "\x7f" <= char <= "\x9f" or char == "\\" or char.isspace() for char in url)
 
 
 def checked_url(text: str, *, hop: int) -> httpx.URL:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final, final
 
-from connectors._apart import read_apart
+from connectors._apart import read_apart, read_apart_sync
 from registry import Foreign
 
 if find_spec("inscriptis") is None:
@@ -17,7 +17,7 @@ if find_spec("inscriptis") is None:
         "Turning HTML into text needs inscriptis. Write: pip install 'hedgerow[documents]'", name="inscriptis"
     )
 
-__all__ = ["HtmlText", "html_to_text"]
+__all__ = ["HtmlText", "html_to_text", "html_to_text_sync"]
 
 MAX_CHARS: Final = 2_000_000
 
@@ -35,8 +35,8 @@ class HtmlText:
     """False when the page or its text was longer than what is read."""
 
 
-def html_to_text(markup: Foreign[str], *, timeout_s: float = 10.0, max_chars: int = MAX_CHARS) -> HtmlText:
-    """Turn HTML into text. It blocks until that is done; call it in a thread.
+async def html_to_text(markup: Foreign[str], *, timeout_s: float = 10.0, max_chars: int = MAX_CHARS) -> HtmlText:
+    """Turn HTML into text. When this call is cancelled, the reader is killed.
 
     Args:
         markup: the page. Its first 2,000,000 bytes are read.
@@ -46,14 +46,21 @@ def html_to_text(markup: Foreign[str], *, timeout_s: float = 10.0, max_chars: in
     Raises:
         ToolFailed: the page could not be read within its bounds.
     """
-    content = markup.map(lambda text: text.encode("utf-8", "replace"))
-    found = read_apart("html", content, timeout_s=timeout_s, options={"max_chars": max_chars})
+    return text_of(await read_apart("html", sent(markup), timeout_s=timeout_s, options={"max_chars": max_chars}))
+
+
+def html_to_text_sync(markup: Foreign[str], *, timeout_s: float = 10.0, max_chars: int = MAX_CHARS) -> HtmlText:
+    """The same, for a thread: it blocks until the page is read."""
+    return text_of(read_apart_sync("html", sent(markup), timeout_s=timeout_s, options={"max_chars": max_chars}))
+
+
+def sent(markup: Foreign[str]) -> Foreign[bytes]:
+    return markup.map(lambda text: text.encode("utf-8", "replace"))
+
+
+def text_of(found: Foreign[Any]) -> HtmlText:
     return HtmlText(
         text=found.map(lambda page: str(page["text"])),
         hidden=found.measure(lambda page: int(page["hidden"])),
-        is_complete=found.measure(is_complete),
+        is_complete=found.measure(lambda page: bool(page["complete"])),
     )
-
-
-def is_complete(page: Any) -> bool:
-    return bool(page["complete"])

@@ -13,16 +13,20 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias, cast, final
+from urllib.parse import urlsplit
 
 from connectors._addresses import address_of, is_odd_number, kind_refused
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
 __all__ = [
+    "BLANKS",
     "NetworkRules",
     "Resolver",
     "check_host",
     "check_number_spelling",
     "checked_addresses",
+    "is_plain",
+    "place_of",
     "refuse_url",
     "resolve_by_system",
 ]
@@ -123,6 +127,24 @@ def refuse_url(hop: int, what: str, advice: str, *, code: str = "url_refused") -
     if hop:
         raise IngressRefused(code, f"Redirect {hop} leads to a URL that {what}; it was not followed.")
     raise IngressRefused(code, f"The URL {what}. {advice}")
+
+
+BLANKS: Final = "holds a blank, a control character or a backslash"
+
+
+def is_plain(url: str) -> bool:
+    """A URL without the characters about which its readers disagree."""
+    return not any(char <= " " or "\x7f" <= char <= "\x9f" or char == "\\" or char.isspace() for char in url)
+
+
+def place_of(url: str) -> str:
+    """Name who chose the bytes at a URL: scheme, host and path, without a query, which may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return "a URL that cannot be read"
+    return f"{parts.scheme}://{host}{parts.path}" if host else "a URL without a host"
 
 
 def check_host(host: str, port: int, *, hop: int) -> None:

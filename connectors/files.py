@@ -14,9 +14,10 @@ from pydantic import Field
 
 from connectors._bounds import time_left
 from connectors._decoding import MARKS, decode_text, sniff_image
+from connectors._documents import is_pdf, pdf_text_sync
 from connectors._files import Entry, list_dir, read_file, walk
 from connectors._paging import page_of, span
-from registry import AnyTool, Media, MixedReply, ToolDef, ToolInput, refuse, reply
+from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, refuse, reply
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
 __all__ = ["ListFiles", "ReadFile", "SearchFiles", "tools"]
@@ -101,6 +102,8 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
         )
         if mime is not None:
             return reply(f"An {mime} of {size} bytes.", content.map(lambda body: Media(body, mime)))
+        if is_pdf(content):
+            return read_pdf(content, request)
         text = content.map(lambda body: decode_text(body, codec_of(body, request.encoding)))
         if text.measure(lambda whole: "\0" in whole):
             return refuse("not_text", f"The file holds {size} bytes that are not text, so it is not shown.")
@@ -128,7 +131,7 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
         ),
         ToolDef(
             name="read_file",
-            description="Read a text file or an image, a part at a time.",
+            description="Read a text file, the text of a PDF, or an image, a part at a time.",
             input=ReadFile,
             handler=read,
             untrusted_output=lambda request: f"file {request.path}",
@@ -147,6 +150,15 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
 
 def sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
+
+
+def read_pdf(content: Foreign[bytes], request: ReadFile) -> MixedReply:
+    try:
+        pdf = pdf_text_sync(content)
+    except IngressRefused as refused:
+        return refuse(refused.code, refused.sentence)
+    where, part = page_of(pdf.text, request.offset, request.limit)
+    return reply(f"{pdf.words}, {where}.", part)
 
 
 def line_of(entry: Entry) -> str:

@@ -5,11 +5,12 @@ The status and the numbers are ours. The reason phrase, the headers, the final a
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 from pydantic import Field
 
 from connectors._decoding import sniff_image
+from connectors._documents import is_html, is_pdf, pdf_text
 from connectors._paging import page_of
 from connectors.ingress import Fetched, Method, NetworkRules, fetch, place_of
 from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, refuse, reply
@@ -26,6 +27,9 @@ class FetchUrl(ToolInput):
     url: str = Field(description="The address of the page, beginning with http:// or https://.", max_length=8192)
     offset: int = Field(default=0, ge=0, description="How many characters of the page to skip.")
     limit: int = Field(default=4000, ge=1, le=50_000, description="How many characters to show at most.")
+    form: Literal["text", "source"] = Field(
+        default="text", description="Whether to show HTML as text, or as its source."
+    )
 
 
 class HttpRequest(ToolInput):
@@ -68,7 +72,10 @@ def tools(rules: NetworkRules = PUBLIC) -> tuple[AnyTool, ...]:
             page = await fetch(request.url, rules=rules, origin=page_origin(request))
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
-        return shown(page, request.offset, request.limit)
+        try:
+            return await shown(page, request)
+        except IngressRefused as refused:
+            return refuse(refused.code, refused.sentence)
 
     async def http_request(request: HttpRequest) -> MixedReply:
         body = None if request.body is None else request.body.encode("utf-8", "surrogatepass")
@@ -105,23 +112,49 @@ def tools(rules: NetworkRules = PUBLIC) -> tuple[AnyTool, ...]:
     )
 
 
-def shown(page: Fetched, offset: int, limit: int) -> MixedReply:
+async def shown(page: Fetched, request: FetchUrl) -> MixedReply:
     """A page: our sentence, then its text, or its image, or nothing."""
     head = f"Status {page.status}{moved(page)}"
     mime = image_of(page)
     if mime is not None:
         return reply(f"{head}, {mime}, {page.body.measure(len)} bytes.", page.body.map(lambda body: Media(body, mime)))
+    if is_pdf(page.body):
+        pdf = await pdf_text(page.body)
+        where, part = page_of(pdf.text, request.offset, request.limit)
+        return reply(f"{head}. {pdf.words}, {where}.", part)
     if not is_text(page):
         return reply(f"{head}, {page.body.measure(len)} bytes that are neither text nor an image; they are not shown.")
-    where, part = page_of(page.text(), offset, limit)
-    return reply(f"{head}, {where}.", part)
+    text, note = page.text(), ""
+    if request.form == "text" and is_html(text, page.header("content-type")):
+        text, note = await from_html(text)
+    where, part = page_of(text, request.offset, request.limit)
+    return reply(f"{head}, {where}.{note}", part)
+
+
+async def from_html(markup: Foreign[str]) -> tuple[Foreign[str], str]:
+    """The text of a page, and what to say about it; its source, where the library for it is missing."""
+    try:
+        from connectors._html import html_to_text
+    except ImportError:
+        return markup, " The page is shown as its source; to see HTML as text: pip install 'hedgerow[documents]'"
+    page = await html_to_text(markup)
+    note = " HTML as text."
+    if page.hidden:
+        note += f" Hidden by its HTML and left out: {page.hidden}."
+    if not page.is_complete:
+        note += " It is longer or deeper than what is read, so the end is missing."
+    return page.text, note
 
 
 def described(answer: Fetched, request: HttpRequest) -> MixedReply:
     """An answer: our sentence, then the status line, the headers and the body of the server, in one block."""
     head = f"Status {answer.status}{moved(answer)}, {answer.headers.measure(len)} headers"
     opening = Foreign.join((answer.reason, answer.url, answer.headers.map(lines))).map("\n".join)
-    if not is_text(answer) or image_of(answer) is not None:
+    mime = image_of(answer)
+    if mime is not None:
+        image = answer.body.map(lambda body: Media(body, mime))
+        return reply(f"{head}, a body of {answer.body.measure(len)} bytes, {mime}.", opening, image)
+    if not is_text(answer):
         size = answer.body.measure(len)
         return reply(f"{head}, a body of {size} bytes that are not text; they are not shown.", opening)
     again = "ask again with offset={end} for more"

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from connectors._apart import read_apart
+from connectors._apart import read_apart_sync
 from connectors._imap import MailServer, session
 from connectors._paging import page_of, span
 from registry import AnyTool, Foreign, MixedReply, ToolDef, ToolInput, escape_cell, refuse, reply
@@ -110,7 +110,7 @@ def tools(server: MailServer, secrets: Callable[[str], str]) -> tuple[AnyTool, .
         head = span("messages", request.offset, min(request.offset + request.limit, total), total)
         if not page.measure(len):
             return reply(sentence(head))
-        listed = Foreign.join((page, read_apart("headers", heads)))
+        listed = Foreign.join((page, read_apart_sync("headers", heads)))
         return reply(f"{sentence(head)} Newest first; read_mail takes the number.", listed.map(listing))
 
     def read_mail(request: ReadMail) -> MixedReply:
@@ -122,7 +122,7 @@ def tools(server: MailServer, secrets: Callable[[str], str]) -> tuple[AnyTool, .
             return refuse(refused.code, refused.sentence)
         if got is None:
             return refuse("not_found", "The folder has no message of that number. Write one that search_mail shows.")
-        message = read_apart("mail", got.map(lambda pair: pair[0]), options={"max_chars": MAX_CHARS})
+        message = read_apart_sync("mail", got.map(lambda pair: pair[0]), options={"max_chars": MAX_CHARS})
         return shown(message, request, got.measure(lambda pair: pair[1]), server.max_bytes)
 
     return (

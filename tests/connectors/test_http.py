@@ -114,7 +114,8 @@ async def test_an_empty_page_is_said_to_be_empty() -> None:
 async def test_a_page_is_decoded_by_its_mark_its_header_or_its_own_word(row: dict[str, str]) -> None:
     headers = (("Content-Type", row["type"]),) if row["type"] else ()
 
-    told = await told_of(response(bytes.fromhex(row["hex"]), headers=headers))
+    async with site(response(bytes.fromhex(row["hex"]), headers=headers)) as web:
+        told = await ask(tools(rules(web)), "fetch_url", url=web.url(), form="source")
 
     assert told.foreign == (row["text"],)
 

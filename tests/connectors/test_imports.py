@@ -62,6 +62,11 @@ def test_files_and_processes_need_no_httpx(module: str) -> None:
 @pytest.mark.parametrize(
     ("package", "module", "sentence"),
     [
+        (
+            "playwright.async_api",
+            "connectors.browser",
+            "The browser connector needs playwright. Write: pip install 'hedgerow[browser]'",
+        ),
         ("imap_tools", "connectors.mail", "The mail connector needs imap-tools. Write: pip install 'hedgerow[mail]'"),
         (
             "inscriptis",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors import files, http, knowledge, mail, sql, terminal
+from connectors import browser, files, http, knowledge, mail, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
 from tests.support.connected import every_connector
@@ -24,12 +24,12 @@ def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     return every_connector(tmp_path)
 
 
-def test_only_a_request_and_a_peer_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
-    assert {tool.name for tool in every_tool if tool.effect != "read"} == {"http_request", "mcp_call_tool"}
+def test_only_a_request_a_peer_and_a_page_in_use_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
+    assert {tool.name for tool in every_tool if tool.effect != "read"} == {"browser_click", "browser_type", "http_request", "mcp_call_tool"}
 
 
-def test_every_tool_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
-    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == []
+def test_every_tool_that_shows_something_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
+    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == ["close_page"]
 
 
 def test_every_field_is_described_for_the_model_that_fills_it_in(every_tool: tuple[AnyTool, ...]) -> None:
@@ -69,6 +69,7 @@ def mailbox(server: Any) -> object:
             knowledge.tools,
             "connectors.knowledge: store is not a Path. Write Path(...) of the store's file.",
         ),
+        (browser.tools, "connectors.browser: browser is not a Browser. Write Browser(...)."),
         (http.tools, "connectors.http: rules is not a NetworkRules. Write NetworkRules(...), or leave it out."),
     ],
 )

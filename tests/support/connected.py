@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from connectors import files, generate, github, http, knowledge, mail, mcp_client, metrics, sql, terminal, web_search
+from connectors import (
+    browser,
+    files,
+    generate,
+    github,
+    http,
+    knowledge,
+    mail,
+    mcp_client,
+    metrics,
+    sql,
+    terminal,
+    web_search,
+)
 from registry import AnyTool
 from tests.support.deployments import KEY
 
@@ -23,6 +36,7 @@ def every_connector(folder: Path) -> tuple[AnyTool, ...]:
     peer = mcp_client.StdioPeer(name="peer", argv=["no-such-program"])
     shop = {"shop": folder / "shop.duckdb"}
     return (
+        *browser.tools(browser.Browser()),
         *files.tools(folder),
         *generate.tools(MODEL, fence_key=KEY, reader="person"),
         *github.tools(secrets=None),

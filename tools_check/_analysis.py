@@ -223,7 +223,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     assert module is not None, "a tool was seen in a module that is loaded"
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
-    run.seeking = tool.style != "registry"
+    run.seeking = tool.style != "registry" and not tool.dispatcher
     answer = follow_handler(run, frame, tool, handler)
     run.seeking = False
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)

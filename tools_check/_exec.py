@@ -180,7 +180,8 @@ def join_vars(ends: list[dict[str, Value]]) -> dict[str, Value]:
 def on_for(run: Run, frame: Frame, s: Node) -> bool:
     iterated = _eval.evaluate(run, frame, s[3])
     item = _eval.iterate(run, frame, iterated)
-    loop(run, frame, s[4], target=s[2], item=item)
+    if not _eval.is_known_empty(iterated, item):
+        loop(run, frame, s[4], target=s[2], item=item)
     return block(run, frame, s[5])
 
 

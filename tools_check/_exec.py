@@ -676,6 +676,8 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
     if value.exact and value.consts and not any(c[0] == "NoneType" for c in value.consts):
         return value
     typed = _types.parameter(run, inner, annotation)
+    if value.labels and typed.refs and all(r.__class__ is Obj and r.kind == "ext" for r in typed.refs):
+        return Value(value.labels, typed.refs)  # the annotation says what it is, which no label does
     return join(value, without_labels(typed) if value.labels else typed)
 
 

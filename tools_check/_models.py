@@ -320,7 +320,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         library = run.catalog.library(qname)
         if library is None or library.default == "unknown":
             labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
-    if theirs and entry.kind != "source":
+    if theirs and entry.kind != "source" and not run.catalog.is_immutable(qname):
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))
     if not run.catalog.is_silent(qname):

@@ -277,7 +277,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     assert module is not None, "a tool was seen in a module that is loaded"
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
-    run.seeking = tool.style != "registry"
+    run.seeking = tool.style != "registry" and not tool.dispatcher
     try:
         answer = follow_handler(run, frame, tool, handler)
     except RecursionError:
@@ -309,6 +309,7 @@ def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Va
             continue
         given: dict[str, Value] = {}
         module = run.project.module(ref.module)
+        ref = on_instance(run, ref, module)
         if tool.dispatcher and module is not None:
             names = [p.name for p in module.ir.defs[ref.at].params if p.kind in ("p", "k")]
             given = {name: of(_frameworks.ARGUMENTS) for name in names[-1:]}
@@ -316,6 +317,17 @@ def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Va
         out.append(_exec.call_with_types(run, frame, ref, given, outside=True))
         run.dispatching = None
     return join(*out)
+
+
+def on_instance(run: Run, func: Func, module: Module | None) -> Func:
+    """A method that was decorated in its class is called on some instance of it."""
+    if func.self_value is not None or func.owner is None or module is None:
+        return func
+    definition = module.ir.defs[func.at]
+    if definition.owner < 0 or _classes.kind_of(definition) not in ("method", "class"):
+        return func
+    is_class = _classes.kind_of(definition) == "class"
+    return _classes.bind(func, of(func.owner) if is_class else _classes.typed_instance(run, func.owner))
 
 
 def input_value(run: Run, tool: ToolSeen) -> Value:

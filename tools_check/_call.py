@@ -102,6 +102,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     _, site, func_node, arg_nodes = node
     func = _eval.evaluate(run, frame, func_node)
     args = arguments(run, frame, arg_nodes)
+    if func_node[0] == "a" and func.is_empty():
+        func = _classes.by_name(run, func_node[2])
     result = call(run, frame, func, args, site, dotted(func_node))
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
         labels = args.labels()
@@ -179,7 +181,7 @@ def call(run: Run, frame: Frame, func: Value, args: Args, site: int, name: str |
         if value is not None:
             resolved = True
             out.append(value)
-            found = found or (several and run.coarse() and is_foreign(value))
+            found = found or (several and run.dispatching is None and run.coarse() and is_foreign(value))
     if func.labels and not resolved:
         labels = join_labels([func.labels, args.labels()])
         run.event(frame, labels)

@@ -35,6 +35,7 @@ class Library:
     origin: str = ""
     default: Kind = "unknown"
     silent: bool = False
+    immutable: bool = False
     methods: Kind | None = None
     classes: frozenset[str] = frozenset()
     prompts: bool = False
@@ -87,6 +88,11 @@ class Catalog:
         """Whether errors of a library quote nothing of what it was given."""
         library = self.library(qname)
         return library is not None and library.silent
+
+    def is_immutable(self, qname: str) -> bool:
+        """Whether things of a library never change."""
+        library = self.library(qname)
+        return library is not None and library.immutable
 
     def call(self, qname: str) -> Entry:
         """What a call of a function, a class or a method gives."""
@@ -169,7 +175,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
     raw = tomllib.loads(text)
     catalog.quiet_errors = frozenset(raw.pop("quiet_errors"))
     catalog.transparent = frozenset(raw.pop("transparent"))
-    silent = raw.pop("silent")
+    silent, immutable = raw.pop("silent"), raw.pop("immutable")
     defaults = raw.pop("defaults")
     for kind in ("pass", "own"):
         for name in defaults[kind]:
@@ -181,6 +187,8 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
         add(catalog, name, table)
     for name in silent:
         catalog.libraries[name].silent = True
+    for name in immutable:
+        catalog.libraries[name].immutable = True
     for extra in extras:
         for name, table in (extra or {}).items():
             before = set(catalog.entries)

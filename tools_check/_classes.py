@@ -315,6 +315,22 @@ def find_method(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> F
     return next((ref for ref in sorted_refs(value) if isinstance(ref, Func)), None)
 
 
+def by_name(run: Run, name: str) -> Value:
+    """The method of a thing of unknown class, when one class among those read has a method of that name, or one
+    family of classes that inherit it from one another.
+    """
+    if name.startswith("__"):
+        return EMPTY
+    owners = run.owners_of(name)
+    if not 0 < len(owners) <= 12:
+        return EMPTY
+    roots = [c for c in owners if not any(o != c and o in mro(run, c)[0] for o in owners)]
+    if len(roots) != 1:
+        return EMPTY
+    method = find_method(run, roots[0], name)
+    return of(bind(method, typed_instance(run, roots[0]))) if method is not None else EMPTY
+
+
 def class_attribute(run: Run, cls: Cls, name: str, *, after: Cls | None = None) -> Value | None:
     """What the class bodies say about a name, along the order of inheritance."""
     ours = mro(run, cls)[0]

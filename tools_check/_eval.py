@@ -101,7 +101,9 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
     if base.labels and not clean:
         if name in PLAIN_CLEAN:
             return CLEAN
-        out.append(labelled(base.labels, Method("data", name, base)))
+        # A thing of a known class answers for itself; plain data that it may be besides answers as text does.
+        known = DATA not in base.refs and any(r.__class__ is Obj and r.kind == "ext" for r in base.refs)
+        out.append(labelled(base.labels) if known else labelled(base.labels, Method("data", name, base)))
     elif DATA in base.refs or base.consts:
         out.append(of(Method("data", name, base)))
     return join(*out)
@@ -298,6 +300,15 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
             return obj.everything()
 
 
+def is_known_empty(value: Value, item: Value) -> bool:
+    """Whether a loop over the value never runs: containers of ours into which nothing was put on any way."""
+    return (
+        item.is_empty()
+        and bool(value.refs)
+        and all(r.__class__ is Obj and r.kind in ("list", "tuple", "set", "dict") and r.exact for r in value.refs)
+    )
+
+
 def iterate(run: Run, frame: Frame, value: Value | None) -> Value:
     """What a loop over the value gives."""
     if value is None:
@@ -376,6 +387,8 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     op = node[1]
     if op in ("FloorDivide", "Power", "LeftShift", "RightShift"):
         return CLEAN
+    if op in ("Divide", "Subtract") and left.labels and not left.objects() and not right.objects():
+        return CLEAN  # text has no such operation: what came in was a number
     if op == "BitOr" and all(isinstance(r, Cls | Ext) for r in (*left.refs, *right.refs)) and left.refs:
         return join(left, right)  # `int | None` in an annotation
     if op in ("Add", "BitOr") and (left.objects() or right.objects()):
@@ -531,7 +544,11 @@ def on_comprehension(run: Run, frame: Frame, node: Node) -> Value:
     saved = frame.vars
     frame.vars = dict(saved)
     for target, iterated, conditions in node[4]:
-        item = iterate(run, frame, evaluate(run, frame, iterated))
+        source = evaluate(run, frame, iterated)
+        item = iterate(run, frame, source)
+        if is_known_empty(source, item):
+            frame.vars = saved
+            return of(run.new(frame, {"l": "list", "s": "set", "d": "dict", "g": "list"}[node[1]]))
         _exec.assign(run, frame, target, item) if frame.env is not None else assign_local(run, frame, target, item)
         for condition in conditions:
             evaluate(run, frame, condition)

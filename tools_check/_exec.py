@@ -180,7 +180,8 @@ def join_vars(ends: list[dict[str, Value]]) -> dict[str, Value]:
 def on_for(run: Run, frame: Frame, s: Node) -> bool:
     iterated = _eval.evaluate(run, frame, s[3])
     item = _eval.iterate(run, frame, iterated)
-    loop(run, frame, s[4], target=s[2], item=item)
+    if not _eval.is_known_empty(iterated, item):
+        loop(run, frame, s[4], target=s[2], item=item)
     return block(run, frame, s[5])
 
 
@@ -676,6 +677,8 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
     if value.exact and value.consts and not any(c[0] == "NoneType" for c in value.consts):
         return value
     typed = _types.parameter(run, inner, annotation)
+    if value.labels and typed.refs and all(r.__class__ is Obj and r.kind == "ext" for r in typed.refs):
+        return Value(value.labels, typed.refs)  # the annotation says what it is, which no label does
     return join(value, without_labels(typed) if value.labels else typed)
 
 

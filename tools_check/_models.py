@@ -67,6 +67,14 @@ TAKES_OTHERS: Final = frozenset(
 )
 
 
+# Classes of Python that a class of a project may be one of: what they are made of is in them.
+CONTAINERS: Final = frozenset(
+    {"builtins.dict", "builtins.list", "builtins.set", "builtins.tuple", "builtins.str", "builtins.bytes",
+     "collections.OrderedDict", "collections.UserDict", "collections.UserList", "collections.UserString",
+     "collections.defaultdict", "collections.deque"}
+)  # fmt: skip
+
+
 def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value | None:
     """What calling a bound method gives."""
     receiver = ref.receiver
@@ -97,6 +105,8 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             for obj in receiver.objects():
                 for name, value in args.keywords:
                     run.write(frame, obj, name, value)
+                if not CONTAINERS.isdisjoint(_classes.mro(run, obj.cls)[1]):
+                    run.write(frame, obj, None, labelled(args.labels()))
                 if _classes.is_exception(run, obj.cls):
                     obj.elem = join(obj.elem, *args.positional)
             return EMPTY
@@ -311,7 +321,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if entry.returns == "registry.Foreign":
         labels = mine if foreign else run.source(frame, site, entry.qname, entry.origin)
         return made(run, frame, entry.returns, labels, None)
-    result: list[Value] = [_call.callbacks(run, frame, args, site, _call.Args((labelled(mine),)))]
+    given = run.source(frame, site, entry.qname, entry.origin) if entry.kind == "source" and not foreign else mine
+    result: list[Value] = [_call.callbacks(run, frame, args, site, _call.Args((labelled(given),)))]
     if entry.kind == "source" and not foreign:
         labels = run.source(frame, site, entry.qname, entry.origin)
         if entry.qname not in run.catalog.quiet:
@@ -323,7 +334,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         library = run.catalog.library(qname)
         if library is None or library.default == "unknown":
             labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
-    if theirs and entry.kind != "source":
+    if theirs and entry.kind != "source" and not run.catalog.is_immutable(qname):
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))
     if not run.catalog.is_silent(qname):

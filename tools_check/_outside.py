@@ -69,6 +69,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         labels = run.source(frame, site, qname, entry.origin)
         if qname not in run.catalog.quiet:
             run.event(frame, labels)
+        _call.callbacks(run, frame, args, site, _call.Args((labelled(labels, DATA),)))
         return _models.made(run, frame, entry.returns, labels, None)
     labels = args.labels()
     if not run.catalog.is_silent(qname):

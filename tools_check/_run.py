@@ -27,7 +27,7 @@ from tools_check._values import (
 )
 
 MAX_DEPTH: Final = 28
-STEPS_PER_ENTRY: Final = 40_000
+STEPS_PER_ENTRY: Final = 100_000
 # Past this much work on one entry, calls are told apart by the kinds of their labels alone, and one foreign answer ends
 # the search.
 STEPS_FINE: Final = 6_000
@@ -135,6 +135,7 @@ class Run:
         self.too_deep: set[str] = set()  # files with code that goes deeper than can be followed
         self.ended = False  # the answer that was looked for is known
         self.asides = 0
+        self.method_owners: tuple[int, dict[str, list[Cls]]] = (-1, {})
         self.seeking = False  # whether the verdict is all that is asked
         self.version = 0  # grows with every change of shared state
         self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
@@ -247,6 +248,18 @@ class Run:
         obj.elem = obj.everything()
         obj.fields.clear()
 
+    def owners_of(self, name: str) -> list[Cls]:
+        """The classes read so far that define a method of a name."""
+        if self.method_owners[0] != len(self.class_env):
+            table: dict[str, list[Cls]] = {}
+            for cls in sorted(self.class_env):
+                module = self.project.module(cls.module)
+                for index in module.methods(cls.at) if module is not None else ():
+                    assert module is not None
+                    table.setdefault(module.ir.defs[index].name, []).append(cls)
+            self.method_owners = (len(self.class_env), table)
+        return self.method_owners[1].get(name, [])
+
     # -- budget
 
     def is_spent(self) -> bool:
@@ -255,7 +268,7 @@ class Run:
 
     def share(self) -> int:
         """What one call may spend of what is left, so that a large callee leaves something for the next one."""
-        return min(self.limit - self.steps, max(1_200, (self.limit - self.steps) * 3 // 5))
+        return min(self.limit - self.steps, max(1_200, (self.limit - self.steps) * 3 // 4))
 
     def coarse(self) -> bool:
         """Whether so much work went into this entry that details no longer count."""

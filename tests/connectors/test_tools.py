@@ -25,7 +25,12 @@ def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
 
 
 def test_only_a_request_a_peer_and_a_page_in_use_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
-    assert {tool.name for tool in every_tool if tool.effect != "read"} == {"browser_click", "browser_type", "http_request", "mcp_call_tool"}
+    assert {t.name for t in every_tool if t.effect != "read"} == {
+        "browser_click",
+        "browser_type",
+        "http_request",
+        "mcp_call_tool",
+    }
 
 
 def test_every_tool_that_shows_something_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:

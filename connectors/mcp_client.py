@@ -135,7 +135,7 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
 
     async def mcp_list_tools(request: McpListTools) -> MixedReply:
         try:
-            link = link_of(links, request.server)
+            link: Link = link_of(links, request.server)
             pinned = known.get(request.server, {})
             found = await link.differences(pinned)
         except IngressRefused as refused:
@@ -153,7 +153,7 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
 
     async def mcp_call_tool(request: McpCallTool) -> MixedReply:
         try:
-            link = link_of(links, request.server)
+            link: Link = link_of(links, request.server)
             pinned = known.get(request.server, {})
             await link.check(pinned, request.tool)
             arguments = fitted(pinned[request.tool], request.arguments, link.origin)
@@ -169,7 +169,7 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
             return await session.send_request(types.ReadResourceRequest(params=params), RESOURCE)
 
         try:
-            link = link_of(links, request.server)
+            link: Link = link_of(links, request.server)
             result = await link.ask(send, resource_origin(request), doubt=False)
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
@@ -184,7 +184,7 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
             return await session.send_request(types.GetPromptRequest(params=params), PROMPT)
 
         try:
-            link = link_of(links, request.server)
+            link: Link = link_of(links, request.server)
             result = await link.ask(send, prompt_origin(request), doubt=False)
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)

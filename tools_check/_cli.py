@@ -114,35 +114,28 @@ def check(
 
 def put_off(report: Report, path: Path, *, update: bool) -> Report:
     """The report without what the baseline knows. The file shrinks without a word; what it grows by is told."""
-    from collections import Counter
-
     from tools_check import _baseline
 
-    folder = path.parent
-    if not update:
-        try:
-            known = _baseline.read(path)
-        except _baseline.BaselineError as error:
-            raise click.UsageError(f"--baseline: {error}") from error
-        compared = _baseline.compare(report, known, folder)
-        if compared.known:
-            click.echo(f"tools-check: {path} holds back {compared.known} known finding(s)", err=True)
-        return compared.report
-    if report.faults:
-        click.echo("tools-check: the baseline was not written, since a file could not be read", err=True)
-        return report
-    first = not path.exists()
     try:
-        known: _baseline.Known = Counter() if first else _baseline.read(path)
-        compared = _baseline.compare(report, known, folder)
-        _baseline.write(path, report.findings, folder)
+        if not update:
+            compared = _baseline.compare(report, _baseline.read(path), path.parent)
+            if compared.known:
+                click.echo(f"tools-check: {path} holds back {compared.known} known finding(s)", err=True)
+            return compared.report
+        if report.faults:
+            click.echo("tools-check: the baseline was not written, since a file could not be read", err=True)
+            return report
+        first = not path.exists()
+        compared = _baseline.compare(report, _baseline.Known() if first else _baseline.read(path), path.parent)
+        _baseline.write(path, report.findings, path.parent)
     except (_baseline.BaselineError, OSError) as error:
-        raise click.UsageError(f"--update-baseline: {error}") from error
+        raise click.UsageError(f"--baseline: {error}") from error
     for finding in () if first else compared.new:
         click.echo(f"tools-check: new in the baseline: {finding.file}:{finding.line} {finding.rule}", err=True)
-    new, gone = len(compared.new), compared.gone
-    click.echo(f"tools-check: {path} holds {compared.known + new} finding(s) ({new} new, {gone} gone)", err=True)
-    return _baseline.compare(report, _baseline.read(path), folder).report
+    new = len(compared.new)
+    held = f"{compared.known + new} finding(s) ({new} new, {compared.gone} gone)"
+    click.echo(f"tools-check: {path} holds {held}", err=True)
+    return _baseline.compare(report, _baseline.read(path), path.parent).report
 
 
 @cli.command()

@@ -9,7 +9,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -72,7 +72,7 @@ def anthropic(web: Site) -> tuple[AnyTool, ...]:
 
 
 def as_events(events: Any) -> bytes:
-    listed = cast("list[Any]", events if isinstance(events, list) else [events])
+    listed: list[Any] = list(events) if isinstance(events, list) else [events]  # pyright: ignore[reportUnknownArgumentType]
     return openai_lines(listed).encode()
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias, final
+from contextlib import suppress
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 from connectors._bounds import seconds, time_left
 from connectors._databases import Postgres
@@ -21,7 +22,7 @@ from registry.errors import IngressRefused, ToolFailed
 
 try:
     import psycopg
-    from psycopg import generators, pq
+    from psycopg import generators, pq, waiting
     from psycopg.abc import PQGen
     from psycopg.pq.abc import PGresult
 except ImportError as error:  # pragma: no cover  # a subprocess test without psycopg runs it
@@ -29,6 +30,7 @@ except ImportError as error:  # pragma: no cover  # a subprocess test without ps
 
 __all__ = ["ask_postgres"]
 
+T = TypeVar("T")
 Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
 
 # The transaction is read only by its own right, whatever the session's defaults are. What is set is what the text of a
@@ -47,6 +49,9 @@ AND (r.rolsuper OR r.rolreplication OR r.rolname IN ('pg_execute_server_program'
      'pg_write_server_files', 'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription'))
 """
 MAX_DETAIL: Final = 4000
+# For the connection that asks the server to stop, and between two looks of psycopg at whether it was interrupted.
+CANCEL_S: Final = 1.0
+LOOK_S: Final = 0.1
 TIMED_OUT: Final = "57014"
 # The classes of errors that a statement gives where the grammar has no place for it: syntax, and what is not supported.
 NO_PLACE: Final = frozenset({"42", "0A"})
@@ -85,8 +90,7 @@ async def ask_postgres(database: Postgres, query: str, bounds: Bounds) -> Foreig
             try:
                 return await asked(connection, query, bounds, bound_s)
             finally:
-                # Without COMMIT: what a function did in spite of it all is undone by the server.
-                await connection.close()
+                await ended(connection)
     except TimeoutError:
         failed = ToolFailed(late(database, bound_s))
     except psycopg.Error:  # the connection broke; what the library says of it names hosts and users
@@ -117,6 +121,16 @@ async def connected(database: Postgres) -> Connection:
             "credentials and is not shown."
         )
     raise failed
+
+
+async def ended(connection: Connection) -> None:
+    """Stop what still runs on the server, and close without COMMIT: what a function did in spite of it all is undone."""
+    try:
+        if connection.pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
+            with suppress(psycopg.Error):
+                await connection.cancel_safe(timeout=CANCEL_S)
+    finally:
+        await connection.close()
 
 
 async def asked(connection: Connection, query: str, bounds: Bounds, bound_s: float) -> Foreign[Found]:
@@ -169,9 +183,9 @@ async def streamed(connection: Connection, types: Sequence[int], bounds: Bounds,
     rows: list[tuple[Cell, ...]] = []
     connection.pgconn.send_query_prepared(b"", None)
     connection.pgconn.set_single_row_mode()
-    await connection.wait(generators.send(connection.pgconn))
+    await waited(connection, generators.send(connection.pgconn))
     while True:
-        result = await connection.wait(generators.fetch(connection.pgconn))
+        result = await waited(connection, generators.fetch(connection.pgconn))
         if result is None:
             return rows
         if result.status == pq.ExecStatus.TUPLES_OK:
@@ -221,8 +235,13 @@ async def prepared(connection: Connection, statement: str) -> PGresult:
     return description
 
 
+async def waited(connection: Connection, work: PQGen[T]) -> T:
+    """Wait for the server. `AsyncConnection.wait` would do the same, and take up to ten seconds for each cancellation."""
+    return await waiting.wait_async(work, connection.pgconn.socket, interval=LOOK_S)
+
+
 async def results(connection: Connection, work: PQGen[list[PGresult]]) -> list[PGresult]:
-    got = await connection.wait(work)
+    got = await waited(connection, work)
     for result in got:
         if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
             raise Answered(result)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -405,7 +407,7 @@ async def test_a_caller_that_leaves_stops_its_query(server: PostgresServer, shop
     deployment = deploy(*shop, reply_timeout_s=60)
     with server.owner() as owner:
         asking = asyncio.create_task(run_registry_tool(deployment, "sql_query", {"query": "SELECT pg_sleep(1000)"}))
-        await until(lambda: owner.execute(f"{SESSIONS} AND query LIKE '%pg_sleep%'").fetchone() == (1,))
+        await until(lambda: owner.execute(f"{SESSIONS} AND wait_event = 'PgSleep'").fetchone() == (1,))
 
         asking.cancel()
 
@@ -421,12 +423,37 @@ async def test_a_session_that_is_ended_from_outside_is_a_failure(
 ) -> None:
     with server.owner() as owner:
         asking = asyncio.create_task(ask(shop, "sql_query", query="SELECT pg_sleep(1000)"))
-        await until(lambda: owner.execute(f"{SESSIONS} AND query LIKE '%pg_sleep%'").fetchone() == (1,))
+        await until(lambda: owner.execute(f"{SESSIONS} AND wait_event = 'PgSleep'").fetchone() == (1,))
         owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
         told = await asking
 
     assert told.code == "failed"
     assert told.own in (GAVE_AN_ERROR, "The tool failed.\nThe connection to the database 'shop' was lost.")
+
+
+@in_loop
+async def test_a_session_that_has_come_to_a_halt_is_given_up(server: PostgresServer, shop: tuple[AnyTool, ...]) -> None:
+    deployment = deploy(*shop, reply_timeout_s=4)
+    sleeping = "SELECT pid FROM pg_stat_activity WHERE usename = 'reader' AND wait_event = 'PgSleep'"
+    with server.owner() as owner:
+        asking = asyncio.create_task(run_registry_tool(deployment, "sql_query", {"query": "SELECT pg_sleep(1000)"}))
+        await until(lambda: owner.execute(sleeping).fetchone() is not None)
+        found = owner.execute(sleeping).fetchone()
+        assert found is not None
+        pid = int(found[0])
+        assert pid > 1, "0 and less would be groups of processes, this one among them"
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            outcome = await asking
+            await until(lambda: deployment.admission.in_use == 0)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await until(lambda: owner.execute(SESSIONS).fetchone() == (0,))
+
+    assert (
+        outcome.text
+        == "The tool failed.\nThe database 'shop' did not answer within 3.6 seconds; the query was stopped."
+    )
 
 
 @in_loop

@@ -100,7 +100,6 @@ def running_postgres() -> Generator[PostgresServer]:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
-                start_new_session=True,
             )
         try:
             ready = ["-h", str(folder / "run"), "-U", OWNER, "-d", "postgres", "-q"]
@@ -112,11 +111,10 @@ def running_postgres() -> Generator[PostgresServer]:
             # A fast shutdown: it ends every session and waits for none.
             server.send_signal(signal.SIGINT)
             try:
+                server.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                server.kill()  # its sessions notice that it has gone, and go
                 server.wait(timeout=10)
-            finally:
-                if server.poll() is None:
-                    os.killpg(server.pid, signal.SIGKILL)
-                    server.wait(timeout=10)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

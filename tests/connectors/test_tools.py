@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ pytestmark = needs("git")
 @pytest.fixture
 def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
+    runs = terminal.program_tools(terminal.Programs({"tests": ["make", "test"]}, folder=tmp_path))
     mailbox = mail.tools(mail.MailServer(host="mail.example", user="anna"), str)
     return (
         *http.tools(),
@@ -27,6 +29,7 @@ def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
         *terminal.tools(tmp_path),
         *mailbox,
         *browser.tools(browser.Browser()),
+        *runs,
     )
 
 
@@ -50,11 +53,16 @@ def test_only_a_request_and_a_page_in_use_can_change_something(every_tool: tuple
         "click": "write",
         "type_text": "write",
         "close_page": "write",
+        "start_program": "write",
+        "read_program": "read",
+        "stop_program": "write",
     }
 
 
 def test_every_tool_that_shows_something_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
-    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == ["close_page"]
+    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == [
+        "close_page", "start_program", "stop_program",
+    ]  # fmt: skip
 
 
 def test_every_field_is_described_for_the_model_that_fills_it_in(every_tool: tuple[AnyTool, ...]) -> None:
@@ -79,7 +87,7 @@ def test_the_descriptions_are_ours_and_the_names_differ(every_tool: tuple[AnyToo
         (files.tools, "connectors.files: root is not the Path of a folder. Write Path(...) of one that exists."),
         (terminal.tools, "connectors.terminal: repository is not a Path. Write Path(...) of a repository."),
         (
-            lambda server: mail.tools(server, str),
+            partial(mail.tools, secrets=str),
             "connectors.mail: server is not a MailServer. Write MailServer(host=..., user=...).",
         ),
         (browser.tools, "connectors.browser: browser is not a Browser. Write Browser(...)."),

@@ -47,6 +47,8 @@ def connected(tmp_path: Path) -> Registry:
     """The tools of every connector, as a deployment has them."""
     (tmp_path / ".git").mkdir()
     pages = connectors.browser.tools(connectors.browser.Browser())
+    programs = connectors.terminal.Programs({"tests": ["make", "test"]}, folder=tmp_path)
+    runs = connectors.terminal.program_tools(programs)
     mail = connectors.mail.tools(connectors.mail.MailServer(host="mail.example", user="anna"), str)
     return Registry(
         [
@@ -54,6 +56,7 @@ def connected(tmp_path: Path) -> Registry:
             *connectors.http.tools(),
             *mail,
             *pages,
+            *runs,
             *connectors.terminal.tools(tmp_path),
         ]
     )

@@ -230,13 +230,13 @@ class Programs:
                 raise IngressRefused(
                     "too_many_runs", f"{self.max_runs} programs are running, which is the most. Stop one first."
                 )
+            ended = [number for number, other in self.runs.items() if other.state != "running"]
+            for number in ended[: -self.max_runs]:
+                del self.runs[number]
             self.last_number += 1
             run = Run(self.last_number, order, self.max_kept, self.max_total)
             run.start()
             self.runs[run.number] = run
-            ended = [number for number, other in self.runs.items() if other.state != "running"]
-            for number in ended[: -self.max_runs]:
-                del self.runs[number]
         atexit.register(self.close)
         return run.number
 

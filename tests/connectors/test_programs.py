@@ -143,14 +143,15 @@ async def test_ended_runs_are_forgotten_after_a_while(tmp_path: Path) -> None:
 
 @in_loop
 async def test_the_end_ends_every_program_and_leaves_nothing(tmp_path: Path) -> None:
-    threads, descriptors = threading.active_count(), files_in(DESCRIPTORS)
+    descriptors = files_in(DESCRIPTORS)
     with programs(tmp_path, {"wait": ["sleep", "600"]}) as these:
         for _ in range(3):
             these.start("wait")
         pids = [run.process.pid for run in these.runs.values()]
 
     assert all(is_gone(pid) for pid in pids)
-    assert (threading.active_count(), files_in(DESCRIPTORS)) == (threads, descriptors)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("hedgerow-run-")]
+    await until(lambda: files_in(DESCRIPTORS) <= descriptors)
 
 
 @in_loop

@@ -358,22 +358,33 @@ async def test_a_name_that_answers_differently_the_next_time_gains_nothing() -> 
 
 @in_loop
 async def test_what_one_call_loads_is_bounded() -> None:
-    big = f"<img src=/big><p>{'x' * 1000}"
+    sent = 0
+    over = asyncio.Event()
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        if asked.path == "/":
-            writer.write(page(big))
+        nonlocal sent
+        if asked.path != "/big":
+            writer.write(page("<img src=/big>"))
             return
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")
-        while not writer.is_closing():
-            writer.write(bytes(10_000))
-            await writer.drain()
+        try:
+            while True:
+                writer.write(bytes(10_000))
+                await writer.drain()
+                sent += 10_000
+        finally:
+            over.set()
 
     async with site(answer) as web:
         with a_browser(web.host, max_bytes=200_000) as browser:
             told = await ask(tools(browser), "open_page", url=web.url())
+            # The page is still open: it is the guard that has ended the connection.
+            async with asyncio.timeout(WAIT_S):
+                await over.wait()
 
     assert told.code == "answered"
+    # What lies between the two is in the buffers of the sockets.
+    assert sent < 20_000_000
 
 
 # -- the guard, as a browser would never ask it ----------------------------------------------------------------------

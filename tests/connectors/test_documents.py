@@ -234,4 +234,4 @@ def test_a_reader_leaves_no_file_open() -> None:
     for _ in range(3):
         read_apart_sync("html", Foreign(b"<p>x"), options={"max_chars": 10})
 
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before

@@ -28,8 +28,8 @@ def test_a_missing_httpx_is_said_in_one_sentence(module: str) -> None:
     )
 
 
-@pytest.mark.parametrize("module", ["connectors.files", "connectors.terminal"])
-def test_files_and_processes_need_no_httpx(module: str) -> None:
+@pytest.mark.parametrize("module", ["connectors.files", "connectors.terminal", "connectors.mail", "connectors.browser"])
+def test_what_asks_no_web_server_itself_needs_no_httpx(module: str) -> None:
     said = python(f"import sys; sys.modules['httpx'] = None; import {module}; print('imported')")
 
     assert said == "imported\n"

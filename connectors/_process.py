@@ -26,7 +26,18 @@ from connectors._bounds import seconds, time_left
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
-__all__ = ["Ran", "run_process", "run_process_sync"]
+__all__ = [
+    "PIECE",
+    "POLL_S",
+    "Order",
+    "Ran",
+    "end",
+    "end_of",
+    "has_ended",
+    "order_of",
+    "run_process",
+    "run_process_sync",
+]
 
 PIECE: Final = 64 * 1024
 # Without the pidfd of Linux, how often the end of a process is looked for.
@@ -122,6 +133,16 @@ def run_process_sync(
 ) -> Ran:
     """The same, for a thread: it blocks until the program has ended."""
     return run(ordered(argv, cwd, env, timeout_s, max_bytes, origin, stdin), None)
+
+
+def order_of(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout_s: float) -> Order:
+    """What is to be run, checked, for one who runs it otherwise than here.
+
+    Raises:
+        IngressRefused: `argument_refused`.
+        ToolFailed: it is not installed.
+    """
+    return ordered(argv, cwd, env, timeout_s, 0, None, b"")
 
 
 def ordered(

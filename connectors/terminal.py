@@ -1,4 +1,6 @@
-"""Tools over a terminal: what git says about one repository, and what a tmux pane shows. No shell, and nothing is changed.
+"""Tools over a terminal: what git says of a repository, what a tmux pane shows, and the programs that a deployment named.
+
+No shell, and git and tmux change nothing.
 
 A repository is text that somebody else wrote, its `.git/config` included, and git runs programs that a configuration names.
 `GitRun` is the one place that starts git, and it leaves no such name standing.
@@ -17,10 +19,23 @@ from pydantic import Field
 
 from connectors._paging import as_text, page_of, span
 from connectors._process import run_process
-from registry import AnyTool, Foreign, MixedReply, ToolDef, ToolInput, refuse, reply
+from connectors._runs import Programs
+from registry import AnyTool, Foreign, MixedReply, OwnReply, ToolDef, ToolInput, refuse, reply
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
-__all__ = ["GitDiff", "GitLog", "GitShow", "GitStatus", "TmuxPane", "tools"]
+__all__ = [
+    "GitDiff",
+    "GitLog",
+    "GitShow",
+    "GitStatus",
+    "Programs",
+    "ReadProgram",
+    "StartProgram",
+    "StopProgram",
+    "TmuxPane",
+    "program_tools",
+    "tools",
+]
 
 MAX_OUTPUT: Final = 20_000_000
 GIT_S: Final = 30.0
@@ -76,6 +91,93 @@ class TmuxPane(ToolInput):
     history: int = Field(default=0, ge=0, le=10_000, description="How many lines above the visible ones to show too.")
     offset: int = Field(default=0, ge=0, description="How many characters to skip.")
     limit: int = Field(default=8000, ge=1, le=100_000, description="How many characters to show at most.")
+
+
+class StartProgram(ToolInput):
+    """What `start_program` takes."""
+
+    program: str = Field(max_length=40, description="The name of the program.")
+
+
+class ReadProgram(ToolInput):
+    """What `read_program` takes."""
+
+    run: int = Field(ge=1, description="The number of the run, as start_program says it.")
+    offset: int = Field(default=0, ge=0, description="How many characters of what is kept to skip.")
+    limit: int = Field(default=8000, ge=1, le=100_000, description="How many characters to show at most.")
+
+
+class StopProgram(ToolInput):
+    """What `stop_program` takes."""
+
+    run: int = Field(ge=1, description="The number of the run, as start_program says it.")
+
+
+def program_tools(programs: Programs) -> tuple[AnyTool, ...]:
+    """Make the tools that start, read and stop the programs which the deployment named.
+
+    Args:
+        programs: what may run; the caller closes it.
+
+    Raises:
+        DeclarationError: `programs` is something else.
+    """
+    if not isinstance(cast("object", programs), Programs):
+        raise DeclarationError("connectors.terminal: programs is not a Programs. Write Programs({...}, folder=...).")
+
+    def start_program(request: StartProgram) -> OwnReply:
+        try:
+            number = programs.start(request.program)
+        except IngressRefused as refused:
+            return refuse(refused.code, refused.sentence)
+        return reply(f"Run {number} has started. read_program shows what it prints.")
+
+    def read_program(request: ReadProgram) -> MixedReply:
+        try:
+            seen = programs.look(request.run)
+        except IngressRefused as refused:
+            return refuse(refused.code, refused.sentence)
+        head = f"Run {request.run} is running" if seen.state == "running" else f"Run {request.run}: {seen.state}"
+        if seen.exit_code is not None:
+            head += f", exit code {seen.exit_code}"
+        if seen.total > seen.kept:
+            head += f", its first {seen.total - seen.kept} bytes are not kept"
+        where, part = page_of(seen.text, request.offset, request.limit)
+        return reply(f"{head}, {where}.", part)
+
+    def stop_program(request: StopProgram) -> OwnReply:
+        try:
+            programs.stop(request.run)
+        except IngressRefused as refused:
+            return refuse(refused.code, refused.sentence)
+        return reply(f"Run {request.run} is over.")
+
+    return (
+        ToolDef(
+            name="start_program",
+            description=f"Start one of these programs, which goes on after the call: {programs.names()}.",
+            input=StartProgram,
+            handler=start_program,
+            untrusted_output=False,
+            effect="write",
+        ),
+        ToolDef(
+            name="read_program",
+            description="Show what a program that was started has printed so far, and whether it has ended.",
+            input=ReadProgram,
+            handler=read_program,
+            untrusted_output=lambda request: f"program run {request.run}",
+            effect="read",
+        ),
+        ToolDef(
+            name="stop_program",
+            description="End a program that was started, with all that it has started itself.",
+            input=StopProgram,
+            handler=stop_program,
+            untrusted_output=False,
+            effect="write",
+        ),
+    )
 
 
 def tools(repository: Path, *, tmux_socket: str = "default") -> tuple[AnyTool, ...]:

@@ -52,8 +52,8 @@ def test_peers_over_pipes_need_no_httpx_and_those_over_http_say_so() -> None:
     assert over_http.splitlines()[-1].endswith("Write: pip install 'hedgerow[connectors]'")
 
 
-@pytest.mark.parametrize("module", ["connectors.files", "connectors.terminal"])
-def test_files_and_processes_need_no_httpx(module: str) -> None:
+@pytest.mark.parametrize("module", ["connectors.files", "connectors.terminal", "connectors.mail", "connectors.browser"])
+def test_what_asks_no_web_server_itself_needs_no_httpx(module: str) -> None:
     said = python(f"import sys; sys.modules['httpx'] = None; import {module}; print('imported')")
 
     assert said == "imported\n"

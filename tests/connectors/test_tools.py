@@ -24,17 +24,21 @@ def every_tool(tmp_path: Path) -> tuple[AnyTool, ...]:
     return every_connector(tmp_path)
 
 
-def test_only_a_request_a_peer_and_a_page_in_use_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
+def test_only_a_request_a_peer_a_page_and_a_program_can_change_something(every_tool: tuple[AnyTool, ...]) -> None:
     assert {t.name for t in every_tool if t.effect != "read"} == {
-        "browser_click",
-        "browser_type",
+        "click",
+        "close_page",
         "http_request",
         "mcp_call_tool",
+        "start_program",
+        "stop_program",
+        "type_text",
     }
 
 
 def test_every_tool_that_shows_something_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
-    assert [tool.name for tool in every_tool if tool.untrusted_output is False] == ["close_page"]
+    own = {tool.name for tool in every_tool if tool.untrusted_output is False}
+    assert own == {"close_page", "start_program", "stop_program"}
 
 
 def test_every_field_is_described_for_the_model_that_fills_it_in(every_tool: tuple[AnyTool, ...]) -> None:

@@ -34,6 +34,7 @@ def every_connector(folder: Path) -> tuple[AnyTool, ...]:
     (folder / ".git").mkdir(exist_ok=True)
     (folder / "pins.json").write_text('{"hedgerow_pins": 1}')
     peer = mcp_client.StdioPeer(name="peer", argv=["no-such-program"])
+    programs = terminal.Programs({"tests": ["make", "test"]}, folder=folder)
     shop = {"shop": folder / "shop.duckdb"}
     return (
         *browser.tools(browser.Browser()),
@@ -46,6 +47,7 @@ def every_connector(folder: Path) -> tuple[AnyTool, ...]:
         *mcp_client.tools(peer, pins=folder / "pins.json"),
         *metrics.tools(MEASURED, sources=shop, catalog_prose="quoted", author="a vendor"),
         *sql.tools(sql.Sqlite(path=folder / "shop.db", name="shop")),
+        *terminal.program_tools(programs),
         *terminal.tools(folder),
         *web_search.tools(web_search.SearXNG(server="https://search.example")),
     )

@@ -12,8 +12,10 @@ from pypdf import PdfReader, PdfWriter
 FONT = b"<< /Type /Font /Subtype /Type0 /BaseFont /F /Encoding /Identity-H /DescendantFonts [4 0 R] /ToUnicode 5 0 R >>"
 DESCENDANT = b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /F /CIDSystemInfo << /Registry (A) /Ordering (I) >> >>"
 RANGES = b"\n".join(b"<%02X00> <%02XFF> <%02X00>" % (high, high, high) for high in range(256))
-CMAP = b"begincmap\n1 begincodespacerange <0000> <FFFF> endcodespacerange\n256 beginbfrange\n" + RANGES
-CMAP += b"\nendbfrange\nendcmap"
+CMAP = (
+    b"begincmap\n1 begincodespacerange <0000> <FFFF> endcodespacerange\n256 beginbfrange\n%s\nendbfrange\nendcmap"
+    % RANGES
+)
 
 
 def stream(content: bytes, more: bytes = b"") -> bytes:

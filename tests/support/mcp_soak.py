@@ -74,8 +74,9 @@ def call_line(id_: int, name: str, arguments: dict[str, Any]) -> bytes:
 
 def outcome_of(answer: dict[str, Any]) -> str:
     if "error" in answer:
-        error = answer["error"]
-        return str((error.get("data") or {}).get("outcome", error["code"]))
+        error: dict[str, Any] = answer["error"]
+        data: dict[str, Any] = error.get("data") or {}
+        return str(data.get("outcome", error["code"]))
     return str(answer["result"].get("_meta", {}).get("hedgerow/outcome"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from registry.surfaces._uvicorn import listener
-from tests.support.deployments import WAIT_S, until
+from tests.support.deployments import WAIT_S, until, until_sync
 from tests.support.http import answer_of, listening
 from tests.support.loops import in_loop
 
@@ -91,9 +91,11 @@ def test_a_head_that_comes_byte_by_byte_has_no_more_time_than_any_other() -> Non
 
 
 def test_a_request_whose_head_has_come_has_all_the_time_of_its_own() -> None:
-    leave = threading.Event()
+    inside, leave = threading.Event(), threading.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+        inside.set()
         await until(leave.is_set)
         await echo(scope, receive, send)
 
@@ -102,6 +104,7 @@ def test_a_request_whose_head_has_come_has_all_the_time_of_its_own() -> None:
         socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as connection,
     ):
         connection.sendall(HEAD + b"\r\n")
+        until_sync(inside)
         connection.settimeout(0.3)
         with pytest.raises(TimeoutError):
             connection.recv(1)

@@ -5,6 +5,7 @@ A caller is whom a verified token names, and nobody else: without one, a server 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import logging
@@ -36,6 +37,8 @@ log = logging.getLogger("hedgerow.mcp")
 Verify: TypeAlias = "Callable[[str], Caller | Awaitable[Caller | None] | None]"
 
 BAD_REQUEST: Final = 400
+REQUEST_TIMEOUT: Final = 408
+SLOW: Final = b"The body did not come in time."
 WORDS: Final = {
     types.PARSE_ERROR: "The body is not JSON.",
     types.INVALID_PARAMS: "The body is not one message of the protocol.",
@@ -81,6 +84,7 @@ def asgi(
     allowed_hosts: Sequence[str],
     allowed_origins: Sequence[str],
     max_message_bytes: int,
+    body_timeout_s: float,
     max_sessions: int,
     session_idle_s: float,
 ) -> Starlette:
@@ -102,11 +106,49 @@ def asgi(
         ),
     )
     app.add_middleware(OurWords)
+    app.add_middleware(BoundedBody, within_s=body_timeout_s)
     if verify is not None and oauth is None:
         # The SDK reads tokens only where an authorization server is named too. The one added last runs first.
         app.add_middleware(AuthContextMiddleware)
         app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(Verifier(verify)))
     return app
+
+
+@final
+class TooSlow(Exception):
+    """A body did not come in time."""
+
+
+@final
+class BoundedBody:
+    """Waits so many seconds for the whole body of a request. The SDK waits for ever, and holds the connection."""
+
+    def __init__(self, app: ASGIApp, within_s: float) -> None:
+        self.app = app
+        self.within_s = within_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        ends = asyncio.get_running_loop().time() + self.within_s
+        is_whole = scope["type"] != "http"
+
+        async def received() -> Message:
+            nonlocal is_whole
+            if is_whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(ends):
+                    message = await receive()
+            except TimeoutError:
+                raise TooSlow from None
+            is_whole = not message.get("more_body", False)
+            return message
+
+        try:
+            await self.app(scope, received, send)
+        except TooSlow:
+            headers = [(b"content-length", str(len(SLOW)).encode("ascii")), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": REQUEST_TIMEOUT, "headers": headers})
+            await send({"type": "http.response.body", "body": SLOW})
 
 
 @final
@@ -147,8 +189,8 @@ def fixed(body: bytes) -> bytes:
     return json.dumps(answer).encode("ascii")
 
 
-async def run(app: Starlette, bound: socket.socket, *, drain_s: float) -> None:
+async def run(app: Starlette, bound: socket.socket, *, drain_s: float, max_connections: int) -> None:
     """Serve until a signal asks for the end; requests that run then have so many seconds to be answered."""
-    server = WebServer(configured(app, head_timeout_s=HEAD_TIMEOUT_S, drain_s=drain_s))
+    server = WebServer(configured(app, head_timeout_s=HEAD_TIMEOUT_S, drain_s=drain_s, max_connections=max_connections))
     with stopped_by_signals(server.stop):
         await server.serve(sockets=[bound])

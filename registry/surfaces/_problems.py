@@ -31,65 +31,37 @@ class ProblemKind:
     """What to do."""
 
 
+# Name, status, what happened in a few words, what to do.
+# One answer for an instance that there is not, one that the token does not open, and a tool that there is not: `not-found`.
+ROWS: Final = (
+    ("not-json", 400, "The body is not JSON.", "Send the arguments as one JSON object, in UTF-8."),
+    (
+        "no-such-page",
+        400,
+        "There is no such page.",
+        "Send the cursor that the page before named, and a limit of 1 to 1000, or neither.",
+    ),
+    ("unauthorized", 401, "No valid token.", "Send one header: Authorization: Bearer TOKEN."),
+    ("not-permitted", 403, "The token lacks the grant.", "Ask the operator for a token with the grant of this tool."),
+    ("not-found", 404, "Nothing is here.", "List the tools of an instance that the token opens."),
+    ("method-not-allowed", 405, "The method is not for this address.", "Use a method of the header Allow."),
+    ("too-slow", 408, "The body did not come in time.", "Send the whole body at once. No tool was started."),
+    ("too-large", 413, "The body is too large.", "Send smaller arguments. The body was not read."),
+    (
+        "not-json-type",
+        415,
+        "The body is not sent as JSON.",
+        "Send Content-Type: application/json and no Content-Encoding.",
+    ),
+    ("malformed", 422, "The arguments do not fit.", "Correct the fields that `text` names."),
+    ("failed", 500, "The tool failed.", "The operator finds the reason in the log, by the request id."),
+    ("internal", 500, "The server failed.", "The operator finds the reason in the log, by the request id."),
+    ("shed", 503, "Every place was taken.", "The tool was not started. Ask again after Retry-After."),
+    ("draining", 503, "The server is about to end.", "Ask another one. No tool was started."),
+    ("timed-out", 504, "The tool did not answer in time.", "Read `text` before the call is repeated."),
+)
 PROBLEMS: Final[Mapping[str, ProblemKind]] = MappingProxyType(
-    {
-        "not-json": ProblemKind(
-            status=400, title="The body is not JSON.", detail="Send the arguments as one JSON object, in UTF-8."
-        ),
-        "no-such-page": ProblemKind(
-            status=400,
-            title="There is no such page.",
-            detail="Send the cursor that the page before named, and a limit of 1 to 1000, or neither.",
-        ),
-        "unauthorized": ProblemKind(
-            status=401, title="No valid token.", detail="Send one header: Authorization: Bearer TOKEN."
-        ),
-        "not-permitted": ProblemKind(
-            status=403,
-            title="The token lacks the grant.",
-            detail="Ask the operator for a token with the grant of this tool.",
-        ),
-        # One answer for an instance that there is not, one that the token does not open, and a tool that there is not.
-        "not-found": ProblemKind(
-            status=404, title="Nothing is here.", detail="List the tools of an instance that the token opens."
-        ),
-        "method-not-allowed": ProblemKind(
-            status=405, title="The method is not for this address.", detail="Use a method of the header Allow."
-        ),
-        "too-slow": ProblemKind(
-            status=408,
-            title="The body did not come in time.",
-            detail="Send the whole body at once. No tool was started.",
-        ),
-        "too-large": ProblemKind(
-            status=413, title="The body is too large.", detail="Send smaller arguments. The body was not read."
-        ),
-        "not-json-type": ProblemKind(
-            status=415,
-            title="The body is not sent as JSON.",
-            detail="Send Content-Type: application/json and no Content-Encoding.",
-        ),
-        "malformed": ProblemKind(
-            status=422, title="The arguments do not fit.", detail="Correct the fields that `text` names."
-        ),
-        "failed": ProblemKind(
-            status=500, title="The tool failed.", detail="The operator finds the reason in the log, by the request id."
-        ),
-        "internal": ProblemKind(
-            status=500,
-            title="The server failed.",
-            detail="The operator finds the reason in the log, by the request id.",
-        ),
-        "shed": ProblemKind(
-            status=503, title="Every place was taken.", detail="The tool was not started. Ask again after Retry-After."
-        ),
-        "draining": ProblemKind(
-            status=503, title="The server is about to end.", detail="Ask another one. No tool was started."
-        ),
-        "timed-out": ProblemKind(
-            status=504, title="The tool did not answer in time.", detail="Read `text` before the call is repeated."
-        ),
-    }
+    {name: ProblemKind(status=status, title=title, detail=detail) for name, status, title, detail in ROWS}
 )
 
 

@@ -9,7 +9,7 @@ import asyncio
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 try:
     import uvicorn
@@ -81,8 +81,9 @@ def configured(
 
         def watch_head(self) -> None:
             """From the first byte of a head to its last there is a timer; idle connections have uvicorn's own."""
-            cycle: object = self.cycle  # None before the first request, whatever uvicorn says
-            if isinstance(cycle, RequestResponseCycle) and not cycle.response_complete:
+            # None before the first request, whatever uvicorn says.
+            cycle = cast("RequestResponseCycle | None", self.cycle)
+            if cycle is not None and not cycle.response_complete:
                 self.unwatch()
             elif self.head_timer is None and self.timeout_keep_alive_task is None:
                 self.head_timer = self.loop.call_later(head_timeout_s, self.transport.close)

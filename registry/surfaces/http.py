@@ -12,7 +12,7 @@ import math
 import re
 import time
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -43,6 +43,8 @@ except ModuleNotFoundError as missing:
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    Inside = Callable[["HttpSurface", Caller, Deployment, Scope, Receive, Send], Awaitable[None]]
 
 __all__ = ["HttpSurface", "Token", "Tokens", "digest_of", "new_token"]
 
@@ -178,9 +180,9 @@ def check_instances(instances: Mapping[str, Deployment], tokens: Tokens) -> None
 def router(surface: HttpSurface) -> Router:
     """Starlette's router alone: its middleware would answer in plain text, and this module answers for everything itself."""
     routes = {
-        "/v1/instances/{instance}/tools/{tool}": Only(("POST",), Call(surface)),
-        "/v1/instances/{instance}/tools": Only(("GET", "HEAD"), Tools(surface)),
-        "/v1/instances/{instance}/openapi.json": Only(("GET", "HEAD"), InstanceDocument(surface)),
+        "/v1/instances/{instance}/tools/{tool}": Only(("POST",), Opened(surface, "call", call)),
+        "/v1/instances/{instance}/tools": Only(("GET", "HEAD"), Opened(surface, "tools", tools)),
+        "/v1/instances/{instance}/openapi.json": Only(("GET", "HEAD"), Opened(surface, "document", instance_openapi)),
         "/openapi.json": Only(("GET", "HEAD"), Document()),
         "/healthz": Only(("GET", "HEAD"), Health()),
         "/readyz": Only(("GET", "HEAD"), Ready(surface)),
@@ -215,67 +217,62 @@ class Only:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Call:
-    """`POST /v1/instances/{instance}/tools/{tool}`: the body is the arguments."""
+class Opened:
+    """A route below an instance, which only a token that opens the instance gets behind."""
 
     surface: HttpSurface
+    route: str
+    inside: Inside
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
-        exchange.route = "call"
+        exchange.route = self.route
         opened = self.surface.opened(scope)
         if isinstance(opened, str):
             await send_problem(send, opened, exchange)
             return
-        caller, deployment = opened
-        if not is_json(exchange.fields):
-            await send_problem(send, "not-json-type", exchange)
-            return
+        await self.inside(self.surface, *opened, scope, receive, send)
 
-        watch = Watch(receive)
-        try:
-            body = await watch.body(exchange.fields, self.surface.max_body_bytes, self.surface.body_timeout_s)
-            if isinstance(body, str):
-                watch.stop()
-                await send_problem(send, body, exchange, lingering=receive, bound=self.surface.max_body_bytes)
-                return
-            try:
-                arguments = from_json(body, allow_inf_nan=False)
-            except ValueError:
-                await send_problem(send, "not-json", exchange)
-                return
-            del body
-            outcome = await watch.outcome(deployment, scope["path_params"]["tool"], arguments, caller)
-        finally:
+
+async def call(
+    surface: HttpSurface, caller: Caller, deployment: Deployment, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """`POST /v1/instances/{instance}/tools/{tool}`: the body is the arguments."""
+    exchange = exchange_of(scope)
+    if not is_json(exchange.fields):
+        await send_problem(send, "not-json-type", exchange)
+        return
+    watch = Watch(receive)
+    try:
+        body = await watch.body(exchange.fields, surface.max_body_bytes, surface.body_timeout_s)
+        if isinstance(body, str):
             watch.stop()
-        if outcome is not None:
-            exchange.outcome = outcome.code
-            await send_outcome(send, outcome, exchange, deployment)
+            await send_problem(send, body, exchange, lingering=receive, bound=surface.max_body_bytes)
+            return
+        try:
+            arguments = from_json(body, allow_inf_nan=False)
+        except ValueError:
+            await send_problem(send, "not-json", exchange)
+            return
+        del body
+        outcome = await watch.outcome(deployment, scope["path_params"]["tool"], arguments, caller)
+    finally:
+        watch.stop()
+    if outcome is not None:
+        exchange.outcome = outcome.code
+        await send_outcome(send, outcome, exchange, deployment)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Tools:
+async def tools(_: HttpSurface, caller: Caller, deployment: Deployment, scope: Scope, __: Receive, send: Send) -> None:
     """`GET /v1/instances/{instance}/tools?cursor=&limit=`: the tools that the token may use, a page at a time."""
-
-    surface: HttpSurface
-
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        exchange = exchange_of(scope)
-        exchange.route = "tools"
-        opened = self.surface.opened(scope)
-        if isinstance(opened, str):
-            await send_problem(send, opened, exchange)
-            return
-        caller, deployment = opened
-        asked = page_of(scope["query_string"])
-        if asked is None:
-            await send_problem(send, "no-such-page", exchange)
-            return
-        start, size = asked
-        page, after = catalog_page(deployment, caller, start=start, size=size)
-        body = {**page.body(), "next_cursor": None if after is None else str(after)}
-        await respond(send, 200, json_bytes(body), JSON_TYPE)
+    asked = page_of(scope["query_string"])
+    if asked is None:
+        await send_problem(send, "no-such-page", exchange_of(scope))
+        return
+    start, size = asked
+    page, after = catalog_page(deployment, caller, start=start, size=size)
+    body = {**page.body(), "next_cursor": None if after is None else str(after)}
+    await respond(send, 200, json_bytes(body), JSON_TYPE)
 
 
 def page_of(query: bytes) -> tuple[int, int] | None:
@@ -291,23 +288,12 @@ def page_of(query: bytes) -> tuple[int, int] | None:
     return (int(cursors[0]), size) if 1 <= size <= LARGEST_PAGE else None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class InstanceDocument:
+async def instance_openapi(
+    _: HttpSurface, caller: Caller, deployment: Deployment, scope: Scope, __: Receive, send: Send
+) -> None:
     """`GET /v1/instances/{instance}/openapi.json`: one operation for each tool that the token may use."""
-
-    surface: HttpSurface
-
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        exchange = exchange_of(scope)
-        exchange.route = "document"
-        opened = self.surface.opened(scope)
-        if isinstance(opened, str):
-            await send_problem(send, opened, exchange)
-            return
-        caller, deployment = opened
-        found = catalog(deployment, caller)
-        await respond(send, 200, json_bytes(instance_document(scope["path_params"]["instance"], found)), JSON_TYPE)
+    found = catalog(deployment, caller)
+    await respond(send, 200, json_bytes(instance_document(scope["path_params"]["instance"], found)), JSON_TYPE)
 
 
 @final

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias
 
@@ -77,7 +77,7 @@ class Surface:
         self.shown: dict[str, types.Tool] = {}
 
     def server(self) -> Server[Any]:
-        return Server(
+        made: Server[Any] = Server(
             "hedgerow",
             version=version("hedgerow"),
             # The sentence that says what a fence is; a host gives it to its model.
@@ -86,6 +86,8 @@ class Surface:
             on_call_tool=self.call_tool,
             get_tool_input_schema=self.schema_of,
         )
+        made.middleware.insert(0, without_echo)
+        return made
 
     async def list_tools(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Show what this caller may use, a page at a time."""
@@ -128,6 +130,16 @@ class Surface:
         if tool is None or permitted is None or not permitted.allows(tool.grant):
             return None
         return self.listed(name).input_schema
+
+
+async def without_echo(ctx: Context, call_next: Callable[[Context], Awaitable[Any]]) -> Any:
+    """Answer for a method that there is not in fixed words. The SDK repeats its name, which is the peer's text."""
+    try:
+        return await call_next(ctx)
+    except MCPError as error:
+        if error.error.code != types.METHOD_NOT_FOUND:
+            raise
+        raise MCPError(types.METHOD_NOT_FOUND, "There is no such method here.") from None
 
 
 def place(cursor: str | None, end: int) -> int:
@@ -186,6 +198,7 @@ def http_app(
     structured: bool = False,
     page_size: int = 100,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
+    body_timeout_s: float = 30,
     max_sessions: int = 1000,
     session_idle_s: float = 1800,
 ) -> Starlette:
@@ -204,6 +217,7 @@ def http_app(
         structured: see `mcp_server`.
         page_size: see `mcp_server`.
         max_message_bytes: the longest body; a longer one is answered with 413 before it is parsed.
+        body_timeout_s: for how many seconds a body may be on its way.
         max_sessions: how many sessions of the older era are open at once.
         session_idle_s: after how many seconds without a request such a session ends.
 
@@ -224,6 +238,7 @@ def http_app(
         allowed_hosts=allowed_hosts,
         allowed_origins=allowed_origins,
         max_message_bytes=max_message_bytes,
+        body_timeout_s=body_timeout_s,
         max_sessions=max_sessions,
         session_idle_s=session_idle_s,
     )
@@ -240,6 +255,7 @@ async def serve_http(
     structured: bool = False,
     page_size: int = 100,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
+    max_connections: int = 1000,
     drain_s: float = 5.0,
 ) -> int:
     """Serve over streamable HTTP until a signal asks for the end.
@@ -254,6 +270,7 @@ async def serve_http(
         structured: see `mcp_server`.
         page_size: see `mcp_server`.
         max_message_bytes: see `http_app`.
+        max_connections: how many clients may be connected; one more is answered with 503.
         drain_s: for how many seconds open requests, and then running handlers, are waited for at the end.
 
     Returns:
@@ -289,12 +306,13 @@ async def serve_http(
                 "allowed_hosts": ", ".join(hosts),
                 "allowed_origins": ", ".join(allowed_origins) or "(none)",
                 "max_message_bytes": max_message_bytes,
+                "max_connections": max_connections,
                 "drain_s": drain_s,
                 "structured": structured,
             },
         )
     )
-    await run(app, bound, drain_s=drain_s)
+    await run(app, bound, drain_s=drain_s, max_connections=max_connections)
     return await drain(deployment.admission, drain_s)
 
 

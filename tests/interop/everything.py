@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
-import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias
@@ -22,6 +21,7 @@ from pydantic import ConfigDict, Field
 
 from registry import AnyTool, Media, ToolFailed, ToolInput, reply
 from registry.surfaces._mcp_http import LOOPBACK, asgi, run
+from registry.surfaces._uvicorn import listener
 from registry.surfaces.mcp import mcp_server
 from tests.support.deployments import Nothing, deploy, tool
 
@@ -398,7 +398,7 @@ def everything() -> Server[Any]:
 
 def main() -> None:
     """Serve on a free port of loopback, and print it."""
-    bound = socket.create_server(("127.0.0.1", 0))
+    bound = listener("127.0.0.1", 0)
     app = asgi(
         everything(),
         path="/mcp",
@@ -407,11 +407,12 @@ def main() -> None:
         allowed_hosts=LOOPBACK,
         allowed_origins=[f"http://localhost:{bound.getsockname()[1]}", f"http://127.0.0.1:{bound.getsockname()[1]}"],
         max_message_bytes=1_000_000,
+        body_timeout_s=30,
         max_sessions=100,
         session_idle_s=60,
     )
     print(bound.getsockname()[1], flush=True)
-    asyncio.run(run(app, bound, drain_s=1))
+    asyncio.run(run(app, bound, drain_s=1, max_connections=1000))
     sys.exit(0)
 
 

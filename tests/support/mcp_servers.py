@@ -93,9 +93,16 @@ async def http_server(
     verify: Verify | None = None,
     structured: bool = False,
     max_message_bytes: int = 4_194_304,
+    body_timeout_s: float = WAIT_S,
 ) -> AsyncGenerator[str]:
     """Serve over HTTP on a free port of loopback, in this event loop."""
-    app = http_app(deployment, verify=verify, structured=structured, max_message_bytes=max_message_bytes)
+    app = http_app(
+        deployment,
+        verify=verify,
+        structured=structured,
+        max_message_bytes=max_message_bytes,
+        body_timeout_s=body_timeout_s,
+    )
     bound = listener("127.0.0.1", 0)
     # It leaves signals alone: a test's are pytest's.
     server = WebServer(configured(app, head_timeout_s=WAIT_S, drain_s=1))

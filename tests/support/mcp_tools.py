@@ -62,9 +62,9 @@ def tools() -> tuple[AnyTool, ...]:
     )
 
 
-def patient() -> Deployment:
+def patient(*more: AnyTool, admission: Admission | None = None) -> Deployment:
     """Everything but one tool is permitted, and no call of a test is shed or timed out."""
-    made = tools()
+    made = (*tools(), *more)
     grants = [found.grant for found in made if found.grant != "nobody"]
-    admission = Admission(max_concurrent=8, window_s=10)
+    admission = admission or Admission(max_concurrent=8, window_s=10)
     return deploy(*made, permitted=Permitted.of(*grants), admission=admission, reply_timeout_s=30)

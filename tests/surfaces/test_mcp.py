@@ -137,6 +137,21 @@ async def test_the_structured_half_of_a_foreign_answer_is_in_its_envelope_when_i
     }
 
 
+@every_way
+@in_loop
+async def test_a_method_that_there_is_not_is_an_error_that_does_not_repeat_it(way: Way) -> None:
+    class Unknown(types.Request[types.RequestParams | None, str]):
+        method: str = mcp_tools.SECRET
+        params: types.RequestParams | None = None
+
+    async with client_of(way, mcp_tools.patient) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.session.send_request(Unknown(), types.EmptyResult)
+
+    assert raised.value.error.code == types.METHOD_NOT_FOUND
+    assert mcp_tools.SECRET not in raised.value.error.model_dump_json()
+
+
 def many() -> Deployment:
     return deploy(*(tool(mcp_tools.says, name=f"tool{number}", takes=Text) for number in range(250)))
 

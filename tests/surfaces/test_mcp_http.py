@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -134,6 +135,24 @@ async def test_a_body_that_is_too_long_is_refused_before_it_is_read() -> None:
         fits = await http.post(url, json=INITIALIZE, headers=HEADERS)
 
     assert (declared.status_code, streamed.status_code, fits.status_code) == (413, 413, 200)
+
+
+@in_loop
+async def test_a_body_that_does_not_come_is_408_and_holds_no_connection() -> None:
+    async with http_server(three(), body_timeout_s=0.1) as url:
+        port = int(url.rpartition(":")[2].partition("/")[0])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST /mcp HTTP/1.1\r\nhost: localhost:{port}\r\ncontent-length: 100\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+        writer.write(f"{head}\r\n{{".encode())
+        said = await asyncio.wait_for(reader.read(), WAIT_S)
+        writer.close()
+        async with httpx2.AsyncClient(timeout=WAIT_S) as http:
+            after = await http.post(url, json=INITIALIZE, headers=HEADERS)
+
+    assert said.startswith(b"HTTP/1.1 408 ")
+    assert said.endswith(b"\r\n\r\nThe body did not come in time.")
+    assert after.status_code == 200
 
 
 @each_era

@@ -5,19 +5,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from registry import (
     AnyTool,
+    Caller,
     CatalogProse,
     CatalogTool,
+    Deployment,
     FenceKey,
     Foreign,
     Hex,
+    Malformed,
     Media,
     MixedReply,
+    Outcome,
     OwnReply,
     ToolDef,
     ToolInput,
@@ -26,6 +30,7 @@ from registry import (
 )
 from registry.prompt import AnthropicPrompt, Message, model_text, owner, prompt, stranger
 from registry.prompt import own as own_words
+from registry.surfaces.chat import chat_tools, run_tool_calls
 
 
 class Page(ToolInput):
@@ -198,3 +203,20 @@ class OurInput(ToolInput):
 # A carrier of prose, under the setting.
 def shown(prose: CatalogProse, tool: AnyTool) -> str:
     return CatalogTool.under(prose, tool).description
+
+
+# A turn of a chat.
+async def turn(deployment: Deployment, caller: Caller) -> list[dict[str, Any]]:
+    offered: list[dict[str, Any]] = chat_tools(deployment, "anthropic", caller=caller)
+    return offered + await run_tool_calls(
+        deployment, "openai-responses", [{"type": "function_call"}], caller=caller, argument_origins=("web",)
+    )
+
+
+# What an outcome holds, by its kind.
+def told(outcome: Outcome) -> str | tuple[str, ...]:
+    match outcome:
+        case Malformed():
+            return tuple(error.pointer for error in outcome.errors)
+        case _:
+            return outcome.text

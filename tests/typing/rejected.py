@@ -7,9 +7,10 @@ Each wrong line carries the code of its refusal; under `warn_unused_ignores` a r
 
 from __future__ import annotations
 
-from registry import AnyTool, CatalogTool, Foreign, MixedReply, OwnReply, ToolDef, ToolInput, reply
+from registry import AnyTool, CatalogTool, Deployment, Foreign, MixedReply, OwnReply, ToolDef, ToolInput, reply
 from registry.prompt import model_text, owner, prompt, stranger
 from registry.prompt import own as own_words
+from registry.surfaces.chat import chat_tools
 
 
 class Page(ToolInput):
@@ -135,3 +136,8 @@ class NobodysInput(ToolInput):
 def carried(tool: AnyTool) -> None:
     CatalogTool.under(tool)  # type: ignore[call-arg, arg-type]
     CatalogTool.under("shown", tool)  # type: ignore[arg-type]
+
+
+# A chat in a form that there is not.
+def offered(deployment: Deployment) -> None:
+    chat_tools(deployment, "mistral")  # type: ignore[arg-type]

@@ -224,7 +224,12 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
     run.seeking = tool.style != "registry" and not tool.dispatcher
-    answer = follow_handler(run, frame, tool, handler)
+    try:
+        answer = follow_handler(run, frame, tool, handler)
+    except RecursionError:  # code nested without end must not take the other tools' verdicts with it
+        run.stack.clear()
+        run.active.clear()
+        answer, run.exhausted, run.ended, run.dispatching = EMPTY, True, False, None
     run.seeking = False
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs)

@@ -201,7 +201,7 @@ def follow_function(run: Run, module: Module, index: int, definition: Def) -> No
 def deeper(run: Run, path: str) -> Value:
     """Give up on one entry: it is undecided, and the run says so. The stack of what was being followed is dropped."""
     run.too_deep.add(path)
-    run.exhausted = True
+    run.exhausted, run.ended, run.dispatching = True, False, None
     run.stack.clear()
     run.active.clear()
     return EMPTY

@@ -59,6 +59,7 @@ class Catalog:
     effects: dict[str, str] = field(default_factory=dict[str, str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
     environment: bool = False  # whether the owner's environment and configuration count as foreign
+    moved: dict[tuple[str, str], Entry | None] = field(default_factory=dict[tuple[str, str], "Entry | None"])
     forced: set[str] = field(default_factory=set[str])  # what the user's own tables say, over everything else
 
     def resolve(self, qname: str) -> str:
@@ -109,6 +110,9 @@ class Catalog:
             found = self.entries.get(f"{base}.{method}")
             if found is not None:
                 return found
+        moved = self.moved.get((qname.partition(".")[0], ".".join(qname.split(".")[-2:]))) if is_method else None
+        if moved is not None:
+            return moved
         library = self.library(qname)
         if library is None:
             return Entry(kind="new" if method[:1].isupper() else "unknown", qname=qname)
@@ -121,6 +125,19 @@ class Catalog:
         """Whether what is given to a call of this name is read by a model."""
         library = self.library(self.resolve(qname))
         return library is not None and library.prompts
+
+    def index(self) -> None:
+        """Classes move between the modules of their library from one version to the next: a method is known by its
+        class and its library too, where that is one entry.
+        """
+        self.moved = {}
+        for qname, entry in self.entries.items():
+            parts = qname.split(".")
+            if len(parts) > 2 and parts[-2][:1].isupper():
+                key = (parts[0], ".".join(parts[-2:]))
+                have = self.moved.get(key, entry)
+                same = have is not None and (have.kind, have.returns) == (entry.kind, entry.returns)
+                self.moved[key] = have if same else None
 
     def any_source(self, prefix: str) -> str | None:
         """Some source below a name: what an unknown member of it may be."""
@@ -197,6 +214,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
             catalog.forced |= {
                 full_name(name, short) for kind in ("sources", "own", "pass") for short in table.get(kind, ())
             }
+    catalog.index()
     return catalog
 
 

@@ -368,6 +368,6 @@ def made(run: Run, frame: Frame, cls: str | None, labels: Labels, elem: Value | 
 
 
 # Facts of our connectors: what is foreign in them stands in fields of its own, which are `Foreign`.
-HOLDERS: Final = frozenset({"connectors.ingress.Fetched", "connectors.ingress.Ran"})
+HOLDERS: Final = frozenset({"connectors.ingress.Fetched", "connectors.ingress.Ran", "connectors.ingress.Walked"})
 
 __all__: list[Any] = []

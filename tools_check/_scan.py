@@ -23,7 +23,9 @@ IMPORTS: Final = re.compile(
     re.MULTILINE,
 )
 COMMENT: Final = re.compile(rb"#[^\n]*+|\\")
-OURS: Final = re.compile(rb"\bToolDef\b|\b(?:from|import)[ \t]+registry\b")
+OURS: Final = re.compile(
+    rb"\bToolDef\b|(?:^|[;:])[ \t]*+(?:from[ \t]++registry[ \t.]|import[ \t][^\n#]*?\bregistry\b)", re.MULTILINE
+)
 
 
 class Scan(NamedTuple):

@@ -286,7 +286,9 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
         )
         return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work))
     if isinstance(ref, Func):
-        return ref.key(min(depth, 2) - 1, work)
+        # An object may hold its own methods: what they are bound to is looked at one level less deep each time.
+        bound = ref.self_value.digest(depth - 1, work) if ref.self_value and depth > 0 else None
+        return ("fn", ref.module, ref.at, id(ref.env), bound)
     if isinstance(ref, Method):
         return ("m", ref.kind, ref.name, ref.receiver.digest(depth - 1, work) if depth > 0 else None)
     if isinstance(ref, Partial):

@@ -1,0 +1,60 @@
+"""The kinds of code that real tools are made of: each case is one kind, with what must be seen beside what must not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools_check._running import rows, write
+from tools_check._check import Options
+from tools_check._inventory import take_inventory
+
+CASES = rows("kinds.jsonl")
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    """Every way in below a folder, by its qualified name."""
+    found = take_inventory([folder], Options(cache=False))
+    assert not found.faults
+    return {row.qualname: row.verdict for row in found.rows}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_each_kind_has_its_verdict(case: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, {"tools.py": case["source"]})
+    assert verdicts(tmp_path) == case["verdicts"], case["note"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_the_name_of_a_package_changes_no_verdict(case: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, {"lib/renamed/__init__.py": "", "lib/renamed/other_name.py": case["source"]})
+    assert verdicts(tmp_path) == case["verdicts"], case["note"]
+
+
+def endless(returned: str) -> str:
+    """A tool beside a function that no budget is enough for: each level calls the next one twice, always anew."""
+    levels = [
+        f"def level_{n}(text):\n    return level_{n + 1}(text + 'a') + level_{n + 1}(text + 'b')\n" for n in range(20)
+    ]
+    return (
+        "import httpx\nfrom fastmcp import FastMCP\n\nserver = FastMCP('x')\n\n"
+        + "\n".join(levels)
+        + "\ndef level_20(text):\n    return httpx.get(text).status_code\n\n"
+        + f"@server.tool\ndef act(url: str) -> str:\n    steps = level_0('')\n    {returned}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "verdict"),
+    [
+        ("return httpx.get(url).text", "foreign"),
+        ("return 'done'", "own"),
+    ],
+)
+def test_a_callee_that_is_too_large_leaves_the_rest_of_its_caller_to_be_seen(
+    returned: str, verdict: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {"tools.py": endless(returned)})
+    assert verdicts(tmp_path) == {"act": verdict}

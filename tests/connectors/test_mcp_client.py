@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from connectors._mcp_pins import digest_of, read_pins
+from connectors._mcp_pins import Pins, digest_of, pinned, read_pins, write_pins
 from connectors.mcp_client import HttpPeer, Limits, StdioPeer, tools, tools_from_server
 from registry import Answered, AnyTool, Deployment, Foreign, Media, catalog
 from registry._foreign import open_foreign
@@ -226,7 +226,7 @@ def test_no_process_of_a_peer_outlives_a_program_that_calls_from_a_thread(stays:
 
 @in_loop
 async def test_a_peer_that_nobody_uses_is_ended(tmp_path: Path) -> None:
-    made = one(tmp_path, {"results": {"say": DONE}}, limits=Limits(idle_s=0.2))
+    made = one(tmp_path, {"results": {"say": DONE}}, limits=Limits(idle_s=0.3))
 
     assert (await ask(made, "evil_say")).code == "answered"
 
@@ -306,6 +306,35 @@ async def test_a_secret_that_is_not_to_be_had_starts_nothing(tmp_path: Path) -> 
     told = await ask(tools_from_server(peer, pins=pins_of(tmp_path, peer)), "evil_say")
 
     assert told.own == "The tool failed.\nThe secret 'the-token' is not to be had here."
+
+
+@in_loop
+async def test_a_secret_that_a_peer_tells_with_its_last_words_is_not_shown(tmp_path: Path) -> None:
+    bare = peer_of(tmp_path, {"does": {"say": "tells and exits"}})
+    peer = StdioPeer(name="evil", argv=bare.argv, secret_env={"TOKEN": "the-token"})
+    made = tools_from_server(peer, pins=pins_of(tmp_path, peer), secrets=lambda name: "hunter2")
+
+    told = await ask(made, "evil_say")
+
+    assert told.foreign == ("Traceback: token (a secret) was refused\n",)
+
+
+@pytest.mark.parametrize(("effect", "runs_on"), [("write", True), ("read", False)])
+@in_loop
+async def test_a_call_that_may_change_something_runs_on_when_its_caller_has_left(
+    effect: Any, runs_on: bool, tmp_path: Path
+) -> None:
+    made = one(tmp_path, {"does": {"say": "slow"}, "results": {"say": DONE}}, effects={"say": effect})
+    script = tmp_path / "evil.script.json"
+
+    asking = asyncio.create_task(ask(made, "evil_say", within_s=3))
+    await until(Path(f"{script}.began").exists)
+    told = await asking
+
+    assert told.code == ("timed_out" if runs_on else "failed")
+    await asyncio.to_thread(Path(f"{script}.go").touch)
+    if runs_on:
+        await until(Path(f"{script}.done").exists)
 
 
 # -- pins ----------------------------------------------------------------------------------------------------------
@@ -437,6 +466,23 @@ def test_a_file_of_pins_is_sorted_ascii_that_a_diff_can_show(tmp_path: Path) -> 
     assert [line for line in text.split("\n") if not line.isprintable()] == []
     assert text.index('"a": {') < text.index('"b": {')
     assert read_pins(file).peers["evil"]["b"].description == hostile
+
+
+def test_a_definition_that_is_no_json_has_no_digest_and_is_never_the_pinned_one(tmp_path: Path) -> None:
+    hostile = [definition("nan", title=float("nan")), definition("huge", annotations={"x": 10**5000})]
+
+    assert [digest_of(made) for made in hostile] == ["", ""]
+    assert [pinned(made) for made in hostile] == [None, None]
+
+
+def test_pins_that_could_not_be_read_again_are_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "pins.json"
+    pin = pinned(definition(description="\x00" * 9_000))
+    assert pin is not None
+
+    with pytest.raises(DeclarationError, match=r"which is the most that is read\. Give each peer a file of its own"):
+        write_pins(file, Pins(peers={"evil": {f"t{number}": pin for number in range(30)}}))
+    assert not file.exists()
 
 
 def test_a_digest_tells_true_from_one_and_does_not_hang_on_the_order() -> None:

@@ -194,3 +194,20 @@ class OurInput(ToolInput):
 # A carrier of prose, under the setting.
 def shown(prose: CatalogProse, tool: AnyTool) -> str:
     return CatalogTool.under(prose, tool).description
+
+
+remote_input: type[ToolInput] = ToolInput.from_schema({"type": "object"}, author="a remote server")
+
+
+async def remote(request: ToolInput) -> MixedReply:
+    return reply("Answered.", Foreign(str(request.model_dump(by_alias=True, exclude_unset=True))))
+
+
+remote_tool = ToolDef(
+    name="remote",
+    description=Foreign("Says.", "a remote server"),
+    input=remote_input,
+    handler=remote,
+    untrusted_output="a remote server",
+)
+collected_remote: tuple[AnyTool, ...] = (remote_tool,)

@@ -259,7 +259,8 @@ class Connection:
                     self.opened.set()
                     await self.until_idle()
         except TimeoutError:
-            self.problem = ToolFailed(f"The peer did not start within {seconds(limits.start_s)}.")
+            if self.open is None:
+                self.problem = ToolFailed(f"The peer did not start within {seconds(limits.start_s)}.")
         except Exception as error:  # noqa: BLE001  # a failed start or end; what it says may be foreign, so its kind alone is kept
             self.problem = ours_in(error)
         finally:

@@ -16,11 +16,12 @@ __all__ = ["main"]
 def main() -> None:
     """Run `hedgerow`."""
     try:
-        # Added here, since the core knows no connectors.
-        from connectors._cli_pin import pin
         from registry.cli import main as run
     except ImportError as error:
         sys.exit(shadowed() or f"hedgerow does not start: {error}")
+    # After the core, which says what is missing; and from here, since the core knows no connectors.
+    from connectors._cli_pin import pin
+
     run.add_command(pin)
     run()
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, cast, final
 
 import mcp_types as types
 from pydantic import JsonValue
@@ -21,10 +22,12 @@ from connectors._decoding import sniff_image
 from connectors._paging import page_of
 from registry import Foreign, Media, MixedReply, reply
 
-__all__ = ["Rendered", "answered", "of_call", "of_prompt", "of_resource"]
+__all__ = ["Page", "Rendered", "answered", "of_call", "of_prompt", "of_resource"]
 
 MAX_BLOCKS: Final = 1_000
 MAX_MEDIA: Final = 20
+MAX_DEPTH: Final = 60
+MAX_NUMBER: Final = 10**300
 SOUNDS: Final = (
     (re.compile(rb"RIFF....WAVE", re.DOTALL), "audio/wav"),
     (re.compile(rb"OggS"), "audio/ogg"),
@@ -43,7 +46,7 @@ class Rendered:
     text: str
     media: tuple[Media, ...]
     left_out: int
-    """How many parts are shown in no form: bytes that are neither image nor sound, or too many of them."""
+    """How many parts are shown in no form: bytes that are neither image nor sound, too many of them, data that is no JSON."""
     structured: JsonValue
     has_structured: bool
 
@@ -92,6 +95,9 @@ class Parts:
 
     def rendered(self, structured: JsonValue = None, *, has_structured: bool = False) -> Rendered:
         text = "\n".join(self.lines)
+        if has_structured and not is_plain(structured, 0):
+            has_structured, structured = False, None
+            self.left_out += 1
         if has_structured and not text and not self.media:
             # A model reads text alone, so what has none is shown as what it is.
             text = json.dumps(structured, indent=1, ensure_ascii=False)
@@ -135,11 +141,20 @@ def of_prompt(result: types.GetPromptResult, *, max_media_bytes: int) -> Rendere
     return parts.rendered()
 
 
-def answered(
-    rendered: Foreign[Rendered], hide: Callable[[str], str], *, offset: int, limit: int, again: str
-) -> MixedReply:
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which part of a text is shown, in characters, and how our sentence says what to do for the rest."""
+
+    offset: int
+    limit: int
+    again: str
+
+
+def answered(rendered: Foreign[Rendered], hide: Callable[[str], str], page: Page) -> MixedReply:
     """Our sentence, their text a page at a time, their images and sounds, and their structured half for programs."""
-    where, page = page_of(rendered.map(lambda found: hide(found.text)), offset, limit, again=again)
+    text = rendered.map(lambda found: hide(found.text))
+    where, part = page_of(text, page.offset, page.limit, again=page.again)
     count = rendered.measure(lambda found: len(found.media))
     media = [rendered.map(lambda found, at=at: found.media[at]) for at in range(count)]  # type: ignore[misc]  # a default binds it
     notes = [where, *counted(count, "image or sound", "images or sounds")]
@@ -147,13 +162,28 @@ def answered(
     if left_out:
         notes.append(f"{left_out} of its parts {'is' if left_out == 1 else 'are'} not shown")
     size = rendered.measure(lambda found: len(json.dumps(found.structured)) if found.has_structured else 0)
-    parts = [page] if page.measure(bool) else []
-    if 0 < size <= limit:
+    parts = [part] if part.measure(bool) else []
+    if 0 < size <= page.limit:
         data = rendered.map(lambda found: hidden(found.structured, hide))
         return reply(f"The peer answered: {', '.join(notes)}.", *parts, *media, data=data)
     if size:
         notes.append(f"its structured half of {size} characters is left out")
     return reply(f"The peer answered: {', '.join(notes)}.", *parts, *media)
+
+
+def is_plain(value: object, depth: int) -> bool:
+    """Whether a structured half can be handed on as JSON: not too deep, and no number that JSON does not have."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < MAX_NUMBER
+    if isinstance(value, dict):
+        return depth < MAX_DEPTH and all(
+            is_plain(item, depth + 1) for item in cast("dict[str, object]", value).values()
+        )
+    if isinstance(value, list):
+        return depth < MAX_DEPTH and all(is_plain(item, depth + 1) for item in cast("list[object]", value))
+    return True
 
 
 def counted(count: int, one: str, several: str) -> list[str]:

@@ -36,6 +36,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 ModelT_co = TypeVar("ModelT_co", bound=BaseModel, covariant=True)
 
 MAX_PAGES: Final = 100
+# A list of tools, all pages together, may have as much as so many messages.
+LIST_SHARE: Final = 2
 MAX_ERROR_CHARS: Final = 4_000
 US: Final = types.Implementation(name="hedgerow", version=version("hedgerow"))
 DOUBT: Final = " The call may have been carried out all the same."
@@ -69,7 +71,8 @@ class Link:
             # Here, so that a missing extra is told where the tools are made. Peers that are programs do not need it.
             import connectors._mcp_web as _  # noqa: F401
         self.peer = peer
-        self.secrets = secrets
+        # One for all connections: what one was given must not be shown by what another one says, nor after its end.
+        self.filler = Filler({}, secrets)
         self.connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = WeakKeyDictionary()
 
     @property
@@ -89,7 +92,9 @@ class Link:
             ToolFailed: anything else; what the peer said about it is the detail.
         """
         connection = self.connected()
-        bound_s = time_left(self.peer.limits.timeout_s)
+        # What may change something is not broken off with the call that asks for it: half a change is worse than one that the
+        # dispatcher reports as still running.
+        bound_s = self.peer.limits.timeout_s if doubt else time_left(self.peer.limits.timeout_s)
         more = DOUBT if doubt else ""
         failure: Exception
         connection.in_flight += 1
@@ -136,10 +141,7 @@ class Link:
 
     def hide(self, text: str) -> str:
         """Take the secrets that this peer was given out of a text that it sent."""
-        found = self.connections.values()
-        for filler in [connection.filler for connection in found]:
-            text = filler.hide(text)
-        return text
+        return self.filler.hide(text)
 
     # -- what it says of its tools -----------------------------------------------------------------------------------
 
@@ -150,14 +152,18 @@ class Link:
             ToolFailed: it failed, or the list has no end.
         """
         found: list[Mapping[str, Any]] = []
+        left = LIST_SHARE * self.peer.limits.max_message_bytes
         cursors: set[str | None] = set()
         cursor: str | None = None
-        while cursor not in cursors and len(cursors) < MAX_PAGES and len(found) <= self.peer.limits.max_tools:
+        while (
+            cursor not in cursors and len(cursors) < MAX_PAGES and len(found) <= self.peer.limits.max_tools and left > 0
+        ):
             cursors.add(cursor)
             page = await self.ask(list_from(cursor), self.origin, doubt=False)
             # For a program: digests are taken of it, and what a model is shown comes from the pins alone.
             said = page.for_program()
             found += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in said.tools]
+            left -= len(said.model_dump_json())
             cursor = said.next_cursor
             if cursor is None and len(found) <= self.peer.limits.max_tools:
                 return tuple(found)
@@ -206,7 +212,6 @@ class Connection:
     def __init__(self, link: Link, loop: asyncio.AbstractEventLoop) -> None:
         self.link = link
         self.loop = loop
-        self.filler = Filler({}, link.secrets)
         self.watch = Watch(link.peer.limits, self.close)
         self.opened = asyncio.Event()
         self.closing = asyncio.Event()
@@ -254,7 +259,8 @@ class Connection:
                     self.opened.set()
                     await self.until_idle()
         except TimeoutError:
-            self.problem = ToolFailed(f"The peer did not start within {seconds(limits.start_s)}.")
+            if self.open is None:
+                self.problem = ToolFailed(f"The peer did not start within {seconds(limits.start_s)}.")
         except Exception as error:  # noqa: BLE001  # a failed start or end; what it says may be foreign, so its kind alone is kept
             self.problem = ours_in(error)
         finally:
@@ -270,7 +276,8 @@ class Connection:
                 async with asyncio.timeout(limits.idle_s):
                     await self.closing.wait()
             if not self.in_flight and time.monotonic() - self.used_at >= limits.idle_s:
-                return
+                # Before the first step of the end: whoever asks from now on gets a connection of their own.
+                self.close()
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
         return self.guarded()
@@ -279,13 +286,13 @@ class Connection:
     async def guarded(self) -> AsyncGenerator[tuple[Read, Write]]:
         peer = self.link.peer
         if isinstance(peer, StdioPeer):
-            secret = {name: self.filler.secret(of) for name, of in peer.secret_env.items()}
+            secret = {name: self.link.filler.secret(of) for name, of in peer.secret_env.items()}
             async with pipe(peer, secret, self.watch) as streams:
                 yield streams
             return
         from connectors._mcp_web import web
 
-        secret = {name: self.filler.secret(of) for name, of in peer.secret_headers.items()}
+        secret = {name: self.link.filler.secret(of) for name, of in peer.secret_headers.items()}
         async with web(peer, secret, self.watch) as streams:
             yield streams
 

@@ -144,6 +144,11 @@ class HttpPeer:
             )
         if not isinstance(cast("object", self.rules), NetworkRules):
             raise DeclarationError(f"Peer {self.name!r}: rules is not a NetworkRules. Write NetworkRules(...).")
+        if self.secret_headers and self.url.startswith("http://") and not self.rules.allow_hosts:
+            raise DeclarationError(
+                f"Peer {self.name!r}: a secret would go over http:// in the clear. Write https://, or name the host in "
+                "rules.allow_hosts."
+            )
         for number, (header, secret) in enumerate(self.secret_headers.items(), start=1):
             check_text(self.name, f"header {number}", secret)
             if not HEADER.match(header) or FRAMING.match(header):
@@ -158,6 +163,8 @@ Peer: TypeAlias = StdioPeer | HttpPeer
 def check_name(name: object) -> None:
     if not (isinstance(name, str) and NAME.match(name)):
         raise DeclarationError("A peer's name is not usable. Write a letter, then up to 23 letters, digits and '-'.")
+    if name.lower() == "mcp":
+        raise DeclarationError("A peer's name is 'mcp', which our own tools begin with. Give it another one.")
 
 
 def check_text(peer: str, what: str, text: object) -> None:

@@ -24,6 +24,9 @@ __all__ = ["Differences", "Pin", "Pins", "compared", "digest_of", "pinned", "rea
 Definition: TypeAlias = "dict[str, JsonValue]"
 
 VERSION: Final = 1
+# As much as a document may have.
+MOST_CHARS: Final = 999_999
+NO_DIGEST: Final = ""
 # What a definition is, of all that a peer sends: what a model reads, and what decides how a tool is called.
 PARTS: Final[Mapping[str, str]] = {
     "name": "name",
@@ -65,14 +68,19 @@ def definition_of(said: Mapping[str, Any]) -> Definition:
 
 
 def digest_of(definition: Mapping[str, Any]) -> str:
-    """SHA-256 over the definition as canonical JSON."""
-    text = json.dumps(definition, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    """SHA-256 over the definition as canonical JSON; of what is no JSON, the empty text, which no pin has."""
+    try:
+        text = json.dumps(definition, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    except (ValueError, RecursionError):
+        return NO_DIGEST
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def pinned(said: Mapping[str, Any]) -> Pin:
+def pinned(said: Mapping[str, Any]) -> Pin | None:
+    """What is pinned of a tool; None of one whose definition is no JSON (a NaN, a number of thousands of digits)."""
     definition = definition_of(said)
-    return Pin(sha256=digest_of(definition), definition=definition)
+    digest = digest_of(definition)
+    return None if digest == NO_DIGEST else Pin(sha256=digest, definition=definition)
 
 
 def read_pins(path: Path) -> Pins:
@@ -105,8 +113,17 @@ def read_pins(path: Path) -> Pins:
 
 
 def write_pins(path: Path, pins: Pins) -> None:
-    """Write a file of pins whole, or not at all."""
+    """Write a file of pins whole, or not at all.
+
+    Raises:
+        DeclarationError: it would be too large to be read.
+    """
     text = json.dumps(pins.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=True)
+    if len(text) > MOST_CHARS:
+        raise DeclarationError(
+            f"{path}: the pins would have more than {MOST_CHARS} characters, which is the most that is read. Give each "
+            "peer a file of its own."
+        )
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_text(f"{text}\n", encoding="ascii")

@@ -6,6 +6,8 @@ brings a client library of its own, so the way in of `_fetch` is repeated for th
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -13,6 +15,8 @@ from typing import Any, Final, cast, final
 
 import httpcore2
 import httpx2
+from anyio.abc import SocketStream
+from httpcore2._backends.anyio import AnyIOStream
 from mcp.client.streamable_http import streamable_http_client
 
 from connectors._fetch import checked_url, public_tls
@@ -25,6 +29,7 @@ __all__ = ["web"]
 # A server that ends each stream at once and asks us to come back would be asked for ever.
 MAX_GETS: Final = 20
 GETS_IN_S: Final = 60.0
+GRACE_S: Final = 1.0
 
 
 @asynccontextmanager
@@ -73,6 +78,10 @@ class Guarded(httpx2.AsyncBaseTransport):
             self.gets = [*[at for at in self.gets if now - at < GETS_IN_S][-MAX_GETS:], now]
             if len(self.gets) > MAX_GETS:
                 raise httpx2.ReadError("too many streams", request=request)
+        if request.method == "DELETE":
+            # A courtesy at the end, for which nobody waits.
+            async with asyncio.timeout(GRACE_S):
+                return await self.inner.handle_async_request(request)
         try:
             answer = await self.inner.handle_async_request(request)
         except httpx2.TransportError:
@@ -121,20 +130,42 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, rules: NetworkRules) -> None:
         self.rules = rules
-        self.inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
     async def connect_tcp(
         self,
         host: str,
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109  # httpcore2's signature
-        local_address: str | None = None,
+        local_address: str | None = None,  # noqa: ARG002  # none is set; httpcore2 names it
         socket_options: Iterable[Any] | None = None,  # noqa: ARG002  # none are set; httpcore2 names it
     ) -> httpcore2.AsyncNetworkStream:
         addresses = await checked_addresses(host, port, rules=self.rules, hop=0)
         for address in addresses[:-1]:
             try:
-                return await self.inner.connect_tcp(address, port, timeout, local_address)
+                return await connected(address, port, timeout)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return await self.inner.connect_tcp(addresses[-1], port, timeout, local_address)
+        return await connected(addresses[-1], port, timeout)
+
+
+async def connected(address: str, port: int, timeout: float | None) -> httpcore2.AsyncNetworkStream:  # noqa: ASYNC109
+    """Connect to one address.
+
+    Not by the library's own backend: `anyio.connect_tcp` starts a task even for one address, and leaves a coroutine that was
+    never awaited where a loop ends in the middle of it.
+    """
+    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    sock.setblocking(False)
+    try:
+        async with asyncio.timeout(timeout):
+            await asyncio.get_running_loop().sock_connect(sock, (address, port))
+        return AnyIOStream(await SocketStream.from_socket(sock))
+    except TimeoutError:
+        failure: Exception = httpcore2.ConnectTimeout()
+    except OSError:
+        failure = httpcore2.ConnectError()
+    except BaseException:
+        sock.close()
+        raise
+    sock.close()
+    raise failure

@@ -25,7 +25,7 @@ try:
     import mcp_types as types
     from mcp.client.session import ClientSession
 
-    from connectors._mcp_answer import Rendered, answered, of_call, of_prompt, of_resource
+    from connectors._mcp_answer import Page, Rendered, answered, of_call, of_prompt, of_resource
     from connectors._mcp_link import Link, Send
 except ImportError as error:  # pragma: no cover  # a subprocess test without the SDK runs it
     if error.name is not None and error.name.partition(".")[0] in ("connectors", "registry"):
@@ -158,7 +158,8 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
             await link.check(pinned, request.tool)
             arguments = fitted(pinned[request.tool], request.arguments, link.origin)
             again = "ask again with offset={end} for more, which calls the tool again"
-            return await called(link, request.tool, arguments, offset=request.offset, limit=request.limit, again=again)
+            page = Page(offset=request.offset, limit=request.limit, again=again)
+            return await called(link, request.tool, arguments, page, is_read=False)
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
 
@@ -175,9 +176,11 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
             return refuse(refused.code, refused.sentence)
         most = link.peer.limits.max_media_bytes
         rendered = result.map(lambda found: of_resource(found, max_media_bytes=most))
-        return answered(rendered, link.hide, offset=request.offset, limit=request.limit, again=AGAIN)
+        return answered(rendered, link.hide, Page(offset=request.offset, limit=request.limit, again=AGAIN))
 
     async def mcp_get_prompt(request: McpGetPrompt) -> MixedReply:
+        if not is_unicode(request.name, *request.arguments, *request.arguments.values()):
+            return refuse("arguments_refused", "The name or an argument holds half of a character. Write plain text.")
         params = types.GetPromptRequestParams(name=request.name, arguments=request.arguments)
 
         async def send(session: ClientSession, /) -> types.GetPromptResult | types.InputRequiredResult:
@@ -190,7 +193,7 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
             return refuse(refused.code, refused.sentence)
         most = link.peer.limits.max_media_bytes
         rendered = result.map(lambda found: of_prompt(found, max_media_bytes=most))
-        return answered(rendered, link.hide, offset=request.offset, limit=request.limit, again=AGAIN)
+        return answered(rendered, link.hide, Page(offset=request.offset, limit=request.limit, again=AGAIN))
 
     return (
         ToolDef(
@@ -317,9 +320,15 @@ def looked_at(
 ) -> tuple[dict[str, Pin], list[str], bool]:
     """What may be pinned of what a peer offers, what is to be said about it, and whether it differs from what is pinned."""
     before = pins or {}
-    found = {cast("str", tool["name"]): pinned(tool) for tool in offered}
+    either = {cast("str", tool["name"]): pinned(tool) for tool in offered}
+    found = {name: pin for name, pin in either.items() if pin is not None}
     differences = compared(before, offered)
     problems = unusable(peer, found)
+    problems |= {
+        name: f"Tool number {number}: its definition is no JSON."
+        for number, (name, pin) in enumerate(either.items(), 1)
+        if pin is None
+    }
     usable = {name: pin for name, pin in found.items() if name not in problems}
     lines = [
         *(f"new: {named(name)}" for name in sorted(usable.keys() & differences.new)),
@@ -386,12 +395,14 @@ def input_of(pin: Pin, author: str) -> type[ToolInput]:
 def tool_of(link: Link, known: Mapping[str, Pin], name: str, effect: Effect, *, max_chars: int) -> AnyTool:
     pin = known[name]
     origin = f"mcp:{link.peer.name}/{name}"
+    effect = "destroy" if is_destructive(pin) else effect
+    page = Page(offset=0, limit=max_chars, again="the rest is not shown")
 
     async def handler(request: ToolInput) -> MixedReply:
         try:
             await link.check(known, name)
             arguments = request.model_dump(by_alias=True, exclude_unset=True)
-            return await called(link, name, arguments, offset=0, limit=max_chars, again="the rest is not shown")
+            return await called(link, name, arguments, page, is_read=effect == "read")
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
 
@@ -402,7 +413,7 @@ def tool_of(link: Link, known: Mapping[str, Pin], name: str, effect: Effect, *, 
         input=input_of(pin, link.origin),
         handler=handler,
         untrusted_output=origin,
-        effect="destroy" if is_destructive(pin) else effect,
+        effect=effect,
     )
     return made
 
@@ -435,6 +446,11 @@ PROMPT: Final[TypeAdapter[types.GetPromptResult | types.InputRequiredResult]] = 
     types.GetPromptResult | types.InputRequiredResult
 )
 AGAIN: Final = "ask again with offset={end} for more"
+
+
+def is_unicode(*texts: str) -> bool:
+    """Whether texts can be sent: a lone surrogate has no form in UTF-8."""
+    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
 
 
 def link_of(links: Links, server: str) -> Link:
@@ -480,23 +496,21 @@ def calling(name: str, arguments: dict[str, Any]) -> Send[types.CallToolResult]:
     return send
 
 
-async def called(
-    link: Link, name: str, arguments: dict[str, Any], *, offset: int, limit: int, again: str
-) -> MixedReply:
-    """Call a peer's tool.
+async def called(link: Link, name: str, arguments: dict[str, Any], page: Page, *, is_read: bool) -> MixedReply:
+    """Call a peer's tool. What changes something is not broken off with the call that it is a part of: it runs on.
 
     Raises:
         IngressRefused: `input_required`, `too_large`, an address that is refused.
         ToolFailed: it failed; what the peer said is the detail.
     """
     origin = f"{link.origin}/{name}"
-    result = await link.ask(calling(name, arguments), origin, doubt=True)
+    result = await link.ask(calling(name, arguments), origin, doubt=not is_read)
     most = link.peer.limits.max_media_bytes
     rendered: Foreign[Rendered] = result.map(lambda found: of_call(found, max_media_bytes=most))
     if result.measure(lambda found: found.is_error):
-        said = rendered.map(lambda found: link.hide(found.text)[:limit])
+        said = rendered.map(lambda found: link.hide(found.text)[: page.limit])
         raise ToolFailed("The peer says that the call failed.", said)
-    return answered(rendered, link.hide, offset=offset, limit=limit, again=again)
+    return answered(rendered, link.hide, page)
 
 
 def counted(count: int, one: str, several: str) -> str:

@@ -6,6 +6,8 @@ import asyncio
 import gzip
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +25,7 @@ from registry.surfaces._uvicorn import WebServer
 from tests.support.loops import in_loop
 from tests.support.mcp_planted import OBJECT, definition, pins_of
 from tests.support.servers import Answer, Asked, certificate, endless, redirect, response, silent, site
-from tests.support.told import ask
+from tests.support.told import Told, ask
 
 DOUBT = "The call may have been carried out all the same."
 QUICK = Limits(timeout_s=2, start_s=10, max_message_bytes=100_000, max_chatter=500)
@@ -76,6 +78,16 @@ def serving(call: bytes | Answer | None = None, *, get: bytes = NO_STREAM) -> An
     return answer
 
 
+async def told_of(made: tuple[AnyTool, ...]) -> Told:
+    """Call `say`, and end the connection while its server is still there: it would outlive both."""
+    told = await ask(made, "web_say")
+    ending = [task for task in asyncio.all_tasks() if task.get_name() == "mcp:web"]
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
+    return told
+
+
 def tools_of(
     folder: Path, url: str, *, allow: str | None = None, limits: Limits = QUICK, **more: Any
 ) -> tuple[AnyTool, ...]:
@@ -96,7 +108,7 @@ async def test_a_tool_of_a_server_is_called_and_its_secret_goes_to_it_alone(tmp_
 
     async with site(serving(call)) as server:
         made = tools_of(tmp_path, server.url("/mcp"), allow=server.host, secret_headers={"Authorization": "the-token"})
-        told = await ask(made, "web_say")
+        told = await told_of(made)
 
     assert echo == ["secret-of-the-token"]
     assert told.foreign == ("you sent (a secret)",)
@@ -121,7 +133,7 @@ async def test_a_tool_of_a_server_is_called_and_its_secret_goes_to_it_alone(tmp_
 @in_loop
 async def test_an_address_that_no_fetch_may_reach_no_peer_reaches(url: str, code: str, tmp_path: Path) -> None:
     async with site(serving()) as server:
-        told = await ask(tools_of(tmp_path, url.format(port=server.port)), "web_say")
+        told = await told_of(tools_of(tmp_path, url.format(port=server.port)))
 
     assert (told.code, told.foreign, server.asked) == (code, (), [])
     assert "127.0.0.1" not in told.own
@@ -142,7 +154,7 @@ async def test_a_redirect_to_another_place_is_not_followed(tmp_path: Path) -> No
     async with site(serving()) as other:
         elsewhere = redirect(other.url("/mcp"), status="307 Temporary Redirect")
         async with site(serving(elsewhere)) as server:
-            told = await ask(tools_of(tmp_path, server.url("/mcp"), allow="127.0.0.1"), "web_say")
+            told = await told_of(tools_of(tmp_path, server.url("/mcp"), allow="127.0.0.1"))
 
     assert told.code == "failed"
     assert other.asked == []
@@ -190,28 +202,60 @@ async def test_a_redirect_to_another_place_is_not_followed(tmp_path: Path) -> No
 @in_loop
 async def test_an_answer_that_is_none_is_bounded_and_told_of_in_our_words(call: Any, own: str, tmp_path: Path) -> None:
     async with site(serving(call)) as server:
-        told = await ask(tools_of(tmp_path, server.url("/mcp"), allow=server.host), "web_say")
+        told = await told_of(tools_of(tmp_path, server.url("/mcp"), allow=server.host))
 
     assert (told.code, told.own) == ("failed", f"The tool failed.\n{own}")
 
 
 @in_loop
-async def test_a_stream_that_asks_us_to_come_back_at_once_is_not_asked_for_ever(tmp_path: Path) -> None:
+async def test_a_stream_that_asks_us_to_come_back_at_once_is_not_asked_endless(tmp_path: Path) -> None:
     again = response(b"retry: 0\nid: 1\n\n", headers=(("Content-Type", "text/event-stream"),))
     async with site(serving(again, get=again)) as server:
-        told = await ask(tools_of(tmp_path, server.url("/mcp"), allow=server.host), "web_say")
+        told = await told_of(tools_of(tmp_path, server.url("/mcp"), allow=server.host))
 
     assert told.code == "failed"
     assert len([asked for asked in server.asked if asked.method == "GET"]) <= 20
+
+
+LETS_NOT_GO = """
+import asyncio, sys
+from pathlib import Path
+from tests.connectors.test_mcp_client_http import hangs_at_the_end
+asyncio.run(hangs_at_the_end(Path(sys.argv[1])))
+"""
+
+
+async def hangs_at_the_end(folder: Path) -> None:
+    async def answer(asked: Asked, writer: Any) -> None:
+        if asked.method == "DELETE":
+            await asyncio.Event().wait()
+        await serving()(asked, writer)
+
+    async with site(answer) as server:
+        told = await told_of(tools_of(folder, server.url("/mcp"), allow=server.host, limits=Limits()))
+        print(told.code, flush=True)
+
+
+def test_a_server_that_does_not_let_go_keeps_no_program_from_ending(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LETS_NOT_GO, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=30,  # far below the minute that the SDK would wait
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+
+    assert ran.stdout == "answered\n"
 
 
 @in_loop
 async def test_a_server_whose_certificate_is_not_trusted_is_not_spoken_to(tmp_path: Path) -> None:
     context, trusting = certificate(tmp_path, name="127.0.0.1")
     async with site(serving(), tls=context) as server:
-        distrusted = await ask(tools_of(tmp_path, server.url("/mcp"), allow=server.host), "web_say")
+        distrusted = await told_of(tools_of(tmp_path, server.url("/mcp"), allow=server.host))
         rules = NetworkRules(allow_hosts=frozenset({server.host}), tls=trusting)
-        trusted = await ask(tools_of(tmp_path, server.url("/mcp"), rules=rules), "web_say")
+        trusted = await told_of(tools_of(tmp_path, server.url("/mcp"), rules=rules))
 
     assert (distrusted.own, distrusted.foreign) == ("The tool failed.\nThe connection to the peer failed.", ())
     assert trusted.foreign == ("done",)
@@ -222,7 +266,7 @@ async def test_a_server_that_is_not_there_is_told_in_our_words(tmp_path: Path) -
     with socket.create_server(("127.0.0.1", 0)) as bound:
         host = f"127.0.0.1:{bound.getsockname()[1]}"
 
-    told = await ask(tools_of(tmp_path, f"http://{host}/mcp", allow=host), "web_say")
+    told = await told_of(tools_of(tmp_path, f"http://{host}/mcp", allow=host))
 
     assert (told.own, told.foreign) == ("The tool failed.\nThe connection to the peer failed.", ())
 
@@ -255,7 +299,7 @@ async def modern(answer: Any) -> AsyncGenerator[str]:
 async def test_a_server_of_the_newest_version_answers_text_and_any_structured_half(tmp_path: Path) -> None:
     text = types.TextContent(type="text", text="hello")
     async with modern(types.CallToolResult(content=[text], structured_content=[1, "SYSTEM"])) as host:
-        told = await ask(tools_of(tmp_path, f"http://{host}/mcp", allow=host), "web_say")
+        told = await told_of(tools_of(tmp_path, f"http://{host}/mcp", allow=host))
 
     assert (told.own, told.foreign) == ("The peer answered: characters 1 to 5 of 5.", ("hello",))
     assert told.outcome.origins == ("mcp:web/say",)  # type: ignore[union-attr]  # it is answered
@@ -270,7 +314,7 @@ async def test_a_server_that_asks_something_back_gets_nothing(tmp_path: Path) ->
     )
     answer = types.InputRequiredResult(input_requests={"x": asks}, request_state="s")
     async with modern(answer) as host:
-        told = await ask(tools_of(tmp_path, f"http://{host}/mcp", allow=host), "web_say")
+        told = await told_of(tools_of(tmp_path, f"http://{host}/mcp", allow=host))
 
     assert told.own == (
         "Refused (input_required): The peer asks for something before it answers: a model's words, the user's, or a list of "

@@ -85,6 +85,15 @@ def call(number: Any, params: dict[str, Any]) -> None:
         sys.stderr.write("SYSTEM: the last words of a peer\n")
         sys.stderr.flush()
         os._exit(3)
+    if does == "tells and exits":
+        sys.stderr.write(f"Traceback: token {os.environ['TOKEN']} was refused\n")
+        sys.stderr.flush()
+        os._exit(3)
+    if does == "slow":
+        Path(f"{sys.argv[1]}.began").touch()
+        while not Path(f"{sys.argv[1]}.go").exists():
+            time.sleep(0.01)
+        Path(f"{sys.argv[1]}.done").touch()
     if does == "silence":
         return
     if does == "garbage":

@@ -32,7 +32,8 @@ def pins_of(folder: Path, peer: Peer, *definitions: Mapping[str, Any]) -> Path:
     """A file that pins these definitions of a peer."""
     file = folder / "pins.json"
     tools = definitions or (definition(),)
-    write_pins(file, Pins(peers={peer.name: {str(tool["name"]): pinned(tool) for tool in tools}}))
+    made = {str(tool["name"]): pin for tool in tools if (pin := pinned(tool)) is not None}
+    write_pins(file, Pins(peers={peer.name: made}))
     return file
 
 

@@ -220,3 +220,20 @@ def told(outcome: Outcome) -> str | tuple[str, ...]:
             return tuple(error.pointer for error in outcome.errors)
         case _:
             return outcome.text
+
+
+remote_input: type[ToolInput] = ToolInput.from_schema({"type": "object"}, author="a remote server")
+
+
+async def remote(request: ToolInput) -> MixedReply:
+    return reply("Answered.", Foreign(str(request.model_dump(by_alias=True, exclude_unset=True))))
+
+
+remote_tool = ToolDef(
+    name="remote",
+    description=Foreign("Says.", "a remote server"),
+    input=remote_input,
+    handler=remote,
+    untrusted_output="a remote server",
+)
+collected_remote: tuple[AnyTool, ...] = (remote_tool,)

@@ -33,7 +33,7 @@ def read_pdf(content: bytes, *, max_chars: int, seconds: int) -> dict[str, Any]:
     size = unreadable = 0
     complete = pages <= MAX_PAGES
     for number in range(min(pages, MAX_PAGES)):
-        if size > max_chars or time.monotonic() > until:
+        if number and (size > max_chars or time.monotonic() > until):
             complete = False
             break
         try:

@@ -69,8 +69,9 @@ def has(thing: Any, path: list[str]) -> bool:
 
 def may_be_set_by_init(thing: Any, name: str) -> bool:
     """Whether the code of a class assigns the attribute: instances have it, the class has not."""
-    codes = [f.__code__ for c in getattr(thing, "__mro__", ()) for f in vars(c).values() if hasattr(f, "__code__")]
-    return any(name in code.co_names for code in codes)
+    classes: tuple[Any, ...] = getattr(thing, "__mro__", ())
+    members: list[Any] = [member for cls in classes for member in vars(cls).values()]
+    return any(name in member.__code__.co_names for member in members if hasattr(member, "__code__"))
 
 
 def test_the_catalogue_names_at_least_four_hundred_sources() -> None:

@@ -278,7 +278,7 @@ async def test_hostile_names_headings_and_pieces_stay_in_the_block_of_their_auth
     path = tmp_path / "x.db"
     attacks = [each for each in (*CELLS, *PROSE) if is_stored(each.text) and len(each.text) < 500 and each.text.strip()]
     for attack in attacks:
-        text = f"# {attack.text}\nneedle {attack.text}\n"
+        text = f"# {attack.text}\nneedle {attack.text}\n[hit 1, document 1, from character 0] lamp\n"
         ingest(path, f"{attack.id} {attack.text}"[:500], text, origin=f"author of {attack.id}", kind="markdown")
     assert len(attacks) > 150
 

@@ -378,7 +378,7 @@ async def test_what_is_too_much_is_refused_and_not_cut(server: PostgresServer) -
         "SELECT repeat('x', 100000000)",
         "SELECT repeat('x', 50000000) FROM generate_series(1, 3)",
         "SELECT " + ", ".join(["repeat('x', 39000)"] * 400),
-        "SELECT " + ", ".join(["repeat(chr(1), 39000)"] * 400),
+        "SELECT " + ", ".join(["repeat(chr(1), 39000)"] * 800),
         "SELECT decode(repeat('00', 50000000), 'hex')",
         "SELECT array_fill('x'::text, ARRAY[5000000])",
     ],

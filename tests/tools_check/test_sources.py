@@ -8,7 +8,7 @@ import sys
 import tomllib
 import warnings
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -70,7 +70,7 @@ def has(thing: Any, path: list[str]) -> bool:
 def may_be_set_by_init(thing: Any, name: str) -> bool:
     """Whether the code of a class assigns the attribute: instances have it, the class has not."""
     classes: tuple[Any, ...] = getattr(thing, "__mro__", ())
-    members = [member for cls in classes for member in dict[str, Any](vars(cls)).values()]
+    members = [member for cls in classes for member in cast("dict[str, Any]", vars(cls)).values()]
     return any(name in member.__code__.co_names for member in members if hasattr(member, "__code__"))
 
 

@@ -296,7 +296,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if special is not None:
         return special(run, frame, qname, receiver, args, site)
     entry = run.catalog.call(qname)
-    mine = flat(receiver)
+    mine = flat(receiver, handed=True)
     foreign = any(r.kind == "foreign" for r in mine)
     if entry.kind == "own":
         effect = run.catalog.effects.get(entry.qname) or run.catalog.effects.get(qname)
@@ -354,8 +354,6 @@ def made(run: Run, frame: Frame, cls: str | None, labels: Labels, elem: Value | 
 
 
 # Facts of our connectors: what is foreign in them stands in fields of its own, which are `Foreign`.
-HOLDERS: Final = frozenset(
-    {"connectors.ingress.Fetched", "connectors.ingress.Ran", "connectors.ingress.Walked"}
-)
+HOLDERS: Final = frozenset({"connectors.ingress.Fetched", "connectors.ingress.Ran", "connectors.ingress.Walked"})
 
 __all__: list[Any] = []

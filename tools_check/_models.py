@@ -308,7 +308,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if special is not None:
         return special(run, frame, qname, receiver, args, site)
     entry = run.catalog.call(qname)
-    mine = flat(receiver)
+    mine = flat(receiver, handed=True)
     foreign = any(r.kind == "foreign" for r in mine)
     if entry.kind == "own":
         effect = run.catalog.effects.get(entry.qname) or run.catalog.effects.get(qname)

@@ -412,6 +412,10 @@ def sorted_refs(value: Value) -> list[Any]:
     return sorted(value.refs, key=order)
 
 
+def serial_of(obj: Obj) -> int:
+    return obj.serial
+
+
 def flat(value: Value, *, handed: bool = False) -> Labels:
     """Every label that the value shows when it is written out, containers and instances included; what is
     only handed on as an argument (`handed`) shows no more of an instance than its text would.
@@ -421,25 +425,31 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
     if not stack:
         return labels
     parts: list[Labels] = [labels] if labels else []
-    seen: set[Obj] = set()
-    depth = 0
-    while stack and depth < (3 if handed else 8):
+    known = {id(labels)}
+    seen: set[Obj] = set(stack)
+    stack.sort(key=serial_of)
+    deepest, left = (3, 150) if handed else (8, 600)  # the parts of a heap that grows into itself have no end
+    while stack and deepest > 0 and left > 0:
         below: list[Obj] = []
         for obj in stack:
-            if obj in seen or len(seen) > 200:
-                continue
-            seen.add(obj)
             if obj.kind == "tool" or (handed and obj.opaque):  # a tool is not text
                 continue
+            left -= len(obj.fields) + 2
             for child in (*obj.fields.values(), obj.elem, obj.keys):
-                if child.labels:
+                if child.labels and id(child.labels) not in known:
+                    known.add(id(child.labels))
                     parts.append(child.labels)
-                if child.refs:
-                    below += [ref for ref in child.refs if ref.__class__ is Obj]
-            if obj.base is not None:
+                for ref in child.refs:
+                    if ref.__class__ is Obj and ref not in seen:
+                        seen.add(ref)
+                        below.append(ref)
+            if obj.base is not None and obj.base not in seen:
+                seen.add(obj.base)
                 below.append(obj.base)
-        stack = below
-        depth += 1
+            if left <= 0:
+                break
+        stack = below if len(below) < 2 else sorted(below, key=serial_of)  # where it ends must not depend on hashing
+        deepest -= 1
     if not parts:
         return NO_LABELS
     return parts[0] if len(parts) == 1 else join_labels(parts)

@@ -516,10 +516,10 @@ def invoke_fresh(
 ) -> tuple[Value, dict[Any, Value], int]:
     mark = ("call", func.module, func.at, id(func.env))
     nested = run.active.get(mark, [])
-    if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.exhausted:
+    if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.is_spent():
         if nested:
             nested[-1] = EMPTY
-        if run.exhausted or len(run.stack) > MAX_DEPTH:
+        if run.is_spent() or len(run.stack) > MAX_DEPTH:
             return labelled(args.labels(), DATA), {}, 0
         return EMPTY, {}, 0
     before, limit, share = run.steps, run.limit, run.share()
@@ -537,7 +537,7 @@ def invoke_fresh(
         run.stack.pop()
         run.active[mark].pop()
         run.limit = limit
-    cut = run.exhausted and not run.ended and run.steps < limit and bool(run.stack)
+    cut = run.is_spent() and not run.ended and run.steps < limit and bool(run.stack)
     value = inner.returns
     if definition.flags & GENERATOR:
         obj = run.new(frame, "list")
@@ -553,7 +553,7 @@ def invoke_fresh(
     result = (value, inner.events, share if cut else 0)
     spent = run.steps - before
     fresh = any(o.serial > inner.start and not o.shared for o in value.objects())
-    if cut or (not inner.impure and not (fresh and spent < 200) and not run.exhausted):
+    if cut or (not inner.impure and not (fresh and spent < 200) and not run.is_spent()):
         run.memo[key] = result
     return result
 

@@ -3,7 +3,7 @@ nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -128,7 +128,7 @@ class Run:
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
-        self.exhausted = False
+        self.exhausted: bool = False
         self.ended = False  # the answer that was looked for is known
         self.asides = 0
         self.method_owners: tuple[int, dict[str, list[Cls]]] = (-1, {})
@@ -253,12 +253,16 @@ class Run:
         """What one call may spend of what is left, so that a large callee leaves something for the next one."""
         return min(self.limit - self.steps, max(1_200, (self.limit - self.steps) * 3 // 4))
 
+    def is_spent(self) -> bool:
+        """Whether the budget ended."""
+        return self.exhausted
+
     def coarse(self) -> bool:
         """Whether so much work went into this entry that details no longer count."""
         return self.steps > STEPS_FINE
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def aside(self) -> Generator[None]:
         """Work that many entries share has a budget of its own: the first one that needs it does not pay for all."""
         saved = (self.steps, self.limit, self.exhausted)
         self.steps, self.limit, self.exhausted = 0, max(800, STEPS_ASIDE >> self.asides), False

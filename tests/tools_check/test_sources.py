@@ -8,6 +8,7 @@ import sys
 import tomllib
 import warnings
 from importlib import resources
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -69,8 +70,9 @@ def has(thing: Any, path: list[str]) -> bool:
 
 def may_be_set_by_init(thing: Any, name: str) -> bool:
     """Whether the code of a class assigns the attribute: instances have it, the class has not."""
-    codes = [f.__code__ for c in getattr(thing, "__mro__", ()) for f in vars(c).values() if hasattr(f, "__code__")]
-    return any(name in code.co_names for code in codes)
+    bases: tuple[type, ...] = getattr(thing, "__mro__", ())
+    members = [member for base in bases for member in base.__dict__.values()]
+    return any(name in f.__code__.co_names for f in members if isinstance(f, FunctionType))
 
 
 def test_the_catalogue_names_at_least_four_hundred_sources() -> None:

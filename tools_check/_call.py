@@ -198,12 +198,14 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
     """What calling one referent gives; None when it cannot be called as far as is known."""
     match ref:
         case Func():
+            _frameworks.made_here(run, frame, ref, args)
             return _exec.invoke(run, frame, ref, args, site)
         case Ext():
             return _outside.call(run, frame, ref.qname, args, site)
         case Method():
             return _models.call_method(run, frame, ref, args, site)
         case Cls():
+            _frameworks.made_here(run, frame, ref, args)
             return _classes.construct(run, frame, ref, args, site)
         case Partial():
             merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)

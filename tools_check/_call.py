@@ -198,6 +198,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
     """What calling one referent gives; None when it cannot be called as far as is known."""
     match ref:
         case Func():
+            _frameworks.made_here(run, frame, ref, args)
             variants = run.variants.get((ref.module, ref.at))
             result = _exec.invoke(run, frame, ref, args, site)
             return result if variants is None else join(result, call(run, frame, variants, args, site))
@@ -206,6 +207,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
         case Method():
             return _models.call_method(run, frame, ref, args, site)
         case Cls():
+            _frameworks.made_here(run, frame, ref, args)
             return _classes.construct(run, frame, ref, args, site)
         case Partial():
             merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)

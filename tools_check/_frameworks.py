@@ -49,6 +49,18 @@ class Frameworks:
     toolkits: dict[str, Framework] = field(default_factory=dict[str, Framework])
     all: list[Framework] = field(default_factory=list[Framework])
 
+    tails: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def maker_tails(self) -> dict[str, list[str]]:
+        """The makers by their class, or by their class and method."""
+        if not self.tails:
+            for name in self.makers:
+                parts = name.split(".")
+                tail = parts[-1] if parts[-1][:1].isupper() else ".".join(parts[-2:])
+                if tail not in ("Agent", "Team", "Server"):
+                    self.tails.setdefault(tail, []).append(name)
+        return self.tails
+
     def short_names(self) -> frozenset[str]:
         """The last names of decorators, dispatchers and makers."""
         groups = (self.decorators, self.dispatchers, self.makers)
@@ -163,6 +175,34 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
     for item in functions:
         record(run, style, item)
     return first if functions else of(Method("registrar", style, of(Ext(name))))
+
+
+def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None:
+    """A maker of tools that is itself among the files: its class has the maker's name and takes what a maker takes."""
+    module = run.project.module(ref.module) if run.frameworks is not None else None
+    if module is None:
+        return
+    assert run.frameworks is not None
+    if isinstance(ref, Cls):
+        short = module.ir.classes[ref.at].name
+        if short not in run.frameworks.maker_tails():
+            return
+        init = _classes.find_method(run, ref, "__init__")
+        taken = {name for name, _, _ in _classes.fields(run, ref)} if init is None else parameters_of(run, init)
+    else:
+        short = module.ir.defs[ref.at].qualname
+        if short not in run.frameworks.maker_tails():
+            return
+        taken = parameters_of(run, ref)
+    for name in run.frameworks.maker_tails()[short]:
+        if taken.intersection(run.frameworks.makers[name][1]):
+            made_by(run, frame, name, args)
+            return
+
+
+def parameters_of(run: Run, func: Func) -> set[str]:
+    module = run.project.module(func.module)
+    return {p.name for p in module.ir.defs[func.at].params} if module is not None else set()
 
 
 def constructed(run: Run, frame: Frame, qname: str, args: _call.Args, _site: int) -> Value | None:

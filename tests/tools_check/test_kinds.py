@@ -58,3 +58,19 @@ def test_a_callee_that_is_too_large_leaves_the_rest_of_its_caller_to_be_seen(
 ) -> None:
     write(tmp_path, {"tools.py": endless(returned)})
     assert verdicts(tmp_path) == {"act": verdict}
+
+
+GAPS = rows("gaps.jsonl")
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "what-the-checker-cannot-see.md"
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=[gap["id"] for gap in GAPS])
+def test_a_gap_is_as_the_page_says(gap: dict[str, Any], tmp_path: Path) -> None:
+    """When this fails because the verdict is the truth, the gap is closed: move the case to `kinds.jsonl`."""
+    write(tmp_path, {"tools.py": gap["source"]})
+    assert verdicts(tmp_path) == gap["verdicts"] != gap["truth"]
+
+
+def test_the_page_names_every_gap_that_has_a_case() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [gap["id"] for gap in GAPS if f"(`{gap['id']}`)" not in page] == []

@@ -8,7 +8,8 @@ import sys
 import tomllib
 import warnings
 from importlib import resources
-from typing import Any, cast
+from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -69,9 +70,9 @@ def has(thing: Any, path: list[str]) -> bool:
 
 def may_be_set_by_init(thing: Any, name: str) -> bool:
     """Whether the code of a class assigns the attribute: instances have it, the class has not."""
-    classes: tuple[Any, ...] = getattr(thing, "__mro__", ())
-    members = [member for cls in classes for member in cast("dict[str, Any]", vars(cls)).values()]
-    return any(name in member.__code__.co_names for member in members if hasattr(member, "__code__"))
+    bases: tuple[type, ...] = getattr(thing, "__mro__", ())
+    members = [member for base in bases for member in base.__dict__.values()]
+    return any(name in f.__code__.co_names for f in members if isinstance(f, FunctionType))
 
 
 def test_the_catalogue_names_at_least_four_hundred_sources() -> None:

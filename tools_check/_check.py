@@ -21,7 +21,7 @@ from tools_check._scan import REGISTRY, SUPPRESSES, WORDINGS, importers
 from tools_check._store import FOLDER, Store
 from tools_check._suppress import Suppression, suppressions
 from tools_check._ways import listed
-from tools_check.rules import ALL, NAMES
+from tools_check.rules import ALL, BY_NAME, NAMES
 from tools_check.rules.fence_marker import BYTES
 
 VERSION: Final = "0.1.0"
@@ -78,7 +78,7 @@ class Options:
 
 def make_store(options: Options) -> Store:
     folder = options.config.folder / FOLDER if options.cache else None
-    return Store(folder, BYTES, _frameworks.words(options.config.frameworks))
+    return Store(folder, BYTES, _frameworks.words(options.config.frameworks), checker_digest())
 
 
 def check_paths(paths: Iterable[Path], options: Options) -> Report:
@@ -125,7 +125,12 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
         list_name="" if config.ingresses is None else Path(os.path.relpath(config.ingresses)).as_posix(),
         from_list=lambda path: Path(os.path.relpath(path, config.folder)).as_posix(),
     )
-    findings, silenced = apply_rules(facts, options.config)
+    found = raw_findings(facts)
+    findings, silenced = apply_silence(found, facts, config)
+    loud = {finding.file for finding in found if finding.rule in OVER_TEXTS}
+    for source in texts:
+        if source.shown not in loud and source.shown not in options.overlay:
+            store.quiet(source)
     for source in files:
         store.check_syntax(source)
     return Report(
@@ -158,24 +163,35 @@ def imports_of(store: Store) -> dict[str, tuple[str, ...]]:
     return {shown: found.imports for shown, found in store.scans.items()}
 
 
-def apply_rules(facts: Facts, config: Config) -> tuple[list[Finding], int]:
-    """Every rule's findings without those that a comment or the configuration silences."""
-    kept: list[Finding] = []
-    silenced = 0
+OVER_TEXTS: Final = frozenset(
+    {"hand-rolled-fence", "fence-marker"}
+)  # the rules that look at one file's own texts alone
+
+
+def raw_findings(facts: Facts) -> list[Finding]:
+    """Every rule's findings, each once. The last rule reads what comments silenced, so `apply_silence` asks it itself."""
     seen: set[tuple[str, str, int, int, str]] = set()
-    for rule in ALL:
-        for finding in rule.check(facts):
-            key = (finding.rule, finding.file, finding.line, finding.column, finding.tool or "")
-            if key in seen:
-                continue
+    found: list[Finding] = []
+    for finding in (finding for rule in ALL if rule.name != UNUSED for finding in rule.check(facts)):
+        key = (finding.rule, finding.file, finding.line, finding.column, finding.tool or "")
+        if key not in seen:
             seen.add(key)
-            if any(
-                re.search(pattern, finding.file) and finding.rule in rules for pattern, rules in config.ignores
-            ) or silences(facts.suppressions.get(finding.file, []), finding):
-                silenced += 1
-            else:
-                kept.append(finding)
-    return kept, silenced
+            found.append(finding)
+    return found
+
+
+UNUSED: Final = "unused-suppression"
+
+
+def apply_silence(found: list[Finding], facts: Facts, config: Config) -> tuple[list[Finding], int]:
+    """The findings without those that a comment or the configuration silences, with the comments that silence nothing."""
+
+    def is_ignored(finding: Finding) -> bool:
+        return any(re.search(pattern, finding.file) and finding.rule in rules for pattern, rules in config.ignores)
+
+    kept = [f for f in found if not is_ignored(f) and not silences(facts.suppressions.get(f.file, []), f)]
+    unused = [f for f in BY_NAME[UNUSED].check(facts) if not is_ignored(f)]
+    return [*kept, *unused], len(found) - len(kept)
 
 
 def silences(found: list[Suppression], finding: Finding) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeGuard, final
 
 from tools_check._files import SourceFile
 from tools_check._ir import ModuleIR, is_node, pack, unpack
-from tools_check._scan import Scan, scan
+from tools_check._scan import WORDINGS, Scan, scan
 
 # Grows with every change of the small form, of the scan, or of what either holds.
 FORMAT: Final = 5
@@ -30,7 +30,7 @@ Stat = tuple[int, int, int]
 class Store:
     """One run's view of the files."""
 
-    def __init__(self, folder: Path | None, marker: bytes, frameworks: re.Pattern[bytes]) -> None:
+    def __init__(self, folder: Path | None, marker: bytes, frameworks: re.Pattern[bytes], version: str = "") -> None:
         self.folder = folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
         self.marker = marker
         self.frameworks = frameworks
@@ -40,7 +40,8 @@ class Store:
         self.bytes_parsed = 0
         self._data: dict[str, bytes] = {}
         self._ready: dict[str, ModuleIR | None] = {}
-        self._known: dict[str, Any] = self._read("index", {})
+        self._index_name = f"index-{version}" if version else "index"  # what rules found is in it: of one version
+        self._known: dict[str, Any] = self._read(self._index_name, {})
         self._index: dict[str, Any] = {}
         self._fresh: set[str] = set()
 
@@ -109,6 +110,13 @@ class Store:
             self._fresh.add(source.shown)
             if stat is not None:
                 self._index[key] = (stat, found.digest, found.words, found.imports, source.name, "")
+
+    def quiet(self, source: SourceFile) -> None:
+        """No rule over texts says anything of this file: until it changes, it need not be looked at for that."""
+        key = str(source.path.absolute())
+        if key in self._index:
+            stat, digest, words, *rest = self._index[key]
+            self._index[key] = (stat, digest, words & ~WORDINGS, *rest)
 
     def unchanged(self) -> bool:
         """Whether every file is as it was in the run before."""
@@ -235,7 +243,9 @@ class Store:
             or self._known.keys() != self._index.keys()
             or any(self._known[k] != v for k, v in self._index.items())
         ):
-            self._write("index", {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index})
+            self._write(
+                self._index_name, {**{k: v for k, v in self._known.items() if k not in self._index}, **self._index}
+            )
 
 
 def state(path: Path) -> Stat | None:

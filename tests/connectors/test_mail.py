@@ -139,8 +139,9 @@ BOUNDARY = b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n"
         (b"Content-Type: message/rfc822\r\n\r\n" * 3000, "The message could not be read"),
         (b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\n" * 3000, "the end is missing"),
         (
+            # Whether its time or its parts end first is the machine's.
             b"".join(BOUNDARY % (n, n) for n in range(90)) + b"\r\n" + b"--b\n" * 900_000,
-            "The message could not be read",
+            "The message could not be read|the end is missing",
         ),
         (b"Content-Type: text/html\r\n\r\n" + b"<b>" * 5000 + b"END", "the end is missing"),
     ],
@@ -151,7 +152,7 @@ async def test_a_message_that_unfolds_without_end_ends(letter: bytes, says: str)
     with dovecot([b"Subject: x\r\n" + letter]) as running:
         told = await ask(at(running.port, timeout_s=10), "read_mail", uid=1, within_s=12.0)
 
-    assert says in told.own
+    assert any(words in told.own for words in says.split("|"))
 
 
 # -- the corpus ----------------------------------------------------------------------------------------------------

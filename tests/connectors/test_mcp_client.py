@@ -684,7 +684,9 @@ async def test_an_address_of_a_resource_is_one_word_of_ascii(uri: str, tmp_path:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_program_that_is_told_to_end_leaves_no_peer_behind(number: signal.Signals, tmp_path: Path) -> None:
     peer_of(tmp_path, {"does": {"say": "silence"}, "stays": True})
-    script = FROM_A_THREAD.replace("print(", "print('started', flush=True); print(")
+    # Whoever runs the tests in the background has switched SIGINT off for them and for what they start.
+    heard = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script = heard + FROM_A_THREAD.replace("print(", "print('started', flush=True); print(")
     with subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path), str(PROGRAM)],
         stdout=subprocess.PIPE,

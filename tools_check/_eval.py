@@ -250,6 +250,9 @@ def without_consts(value: Value) -> Value:
     return Value(value.labels, value.refs | ({DATA} if value.consts else frozenset()), NO_CONSTS)
 
 
+DEFAULTS: Final = "collections.defaultdict"
+
+
 def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
     """What reading an item gives."""
     if base is None:
@@ -291,6 +294,9 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
         case "foreign" | "reply" | "tool":
             return EMPTY
         case _:
+            if obj.cls == DEFAULTS and key_value.labels:
+                run.write(frame, obj, None, obj.elem)
+                obj.keys = join(obj.keys, labelled(key_value.labels))  # reading an item makes its key
             if exact and key in obj.fields:
                 return join(obj.fields[key], obj.elem)
             if exact and obj.exact and not isinstance(key, int):

@@ -280,7 +280,7 @@ def container(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -
 
 def mapping(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
     """`dict(...)`, `OrderedDict`, `defaultdict`, `ChainMap`."""
-    obj = run.new(frame, "dict")
+    obj = run.new(frame, "dict", _eval.DEFAULTS if name.endswith("defaultdict") else None)
     positional = args.positional[1:] if name.endswith("defaultdict") else args.positional
     for value in positional:
         if any(o.kind in ("dict", "inst") for o in value.objects()):

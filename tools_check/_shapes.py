@@ -53,7 +53,8 @@ SHAPES: Final[dict[str, Shape]] = {
 
 # Wrap or wait for what they are given.
 TRANSPARENT_CALLS: Final = frozenset(
-    {"asyncio.wait_for", "asyncio.shield", "asyncio.run", "asyncio.AbstractEventLoop.run_until_complete",
+    {"asyncio.wait_for", "asyncio.shield", "asyncio.wrap_future", "asyncio.run",
+     "asyncio.AbstractEventLoop.run_until_complete",
      "asyncio.timeout", "asyncio.run_coroutine_threadsafe", "asyncio.ensure_future", "asyncio.create_task",
      "asyncio.AbstractEventLoop.create_task", "asyncio.TaskGroup.create_task", "asyncio.Runner.run",
      "typing.cast",

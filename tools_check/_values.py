@@ -416,6 +416,9 @@ def serial_of(obj: Obj) -> int:
     return obj.serial
 
 
+PLAIN_KINDS: Final = frozenset({"dict", "list", "tuple", "set"})
+
+
 def flat(value: Value, *, handed: bool = False) -> Labels:
     """Every label that the value shows when it is written out, containers and instances included; what is
     only handed on as an argument (`handed`) shows no more of an instance than its text would.
@@ -439,10 +442,11 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
                 if child.labels and id(child.labels) not in known:
                     known.add(id(child.labels))
                     parts.append(child.labels)
-                for ref in child.refs:
-                    if ref.__class__ is Obj and ref not in seen:
-                        seen.add(ref)
-                        below.append(ref)
+                inner = [ref for ref in child.refs if ref.__class__ is Obj and ref not in seen]
+                seen.update(inner)
+                for ref in inner if len(inner) < 2 else sorted(inner, key=serial_of):
+                    # Containers in containers are one value, however deep: only things are levels.
+                    (stack if ref.kind in PLAIN_KINDS and obj.kind in PLAIN_KINDS else below).append(ref)
             if obj.base is not None and obj.base not in seen:
                 seen.add(obj.base)
                 below.append(obj.base)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
-from tools_check._run import MAX_DEPTH, Env, Frame, Run
+from tools_check._run import MAX_DEPTH, STEPS_PER_ENTRY, Env, Frame, Run
 from tools_check._values import (
     CLEAN,
     DATA,
@@ -35,19 +35,24 @@ BROAD: Final = frozenset({"builtins.Exception", "builtins.BaseException", "built
 
 
 def run_module(run: Run, module: Module) -> None:
-    """Run a module's top level once."""
+    """Run a module's top level once. Each statement has a budget of its own: a hundred decorated functions are a hundred
+    entries, and none of them may vanish because those before it were costly.
+    """
     if module.state != "new":
         return
     module.state = "running"
     frame = Frame(module, None, None)
     saved, run.stack = run.stack, []
-    steps, run.steps = run.steps, 0
+    budget = (run.steps, run.limit, run.exhausted, run.ended)
     run.stack.append(frame)
     try:
-        block(run, frame, module.ir.body)
+        for statement in module.ir.body:
+            run.steps, run.limit, run.exhausted, run.ended = 0, STEPS_PER_ENTRY // 4, False, False
+            if not block(run, frame, (statement,)):
+                break
     finally:
         run.stack = saved
-        run.steps = steps
+        run.steps, run.limit, run.exhausted, run.ended = budget
         module.state = "done"
 
 

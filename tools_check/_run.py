@@ -39,9 +39,12 @@ STEPS_ASIDE: Final = 6_000
 class Env:
     """Variables of one activation of a function; `parent` is what it closes over."""
 
-    __slots__ = ("parent", "vars")
+    __slots__ = ("parent", "serial", "vars")
+    counter = 0
 
     def __init__(self, parent: Env | None) -> None:
+        Env.counter += 1
+        self.serial = Env.counter
         self.vars: dict[str, Value] = {}
         self.parent = parent
 

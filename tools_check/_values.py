@@ -380,15 +380,26 @@ def join(*values: Value) -> Value:
     return Value(labels, refs, consts, exact=exact)
 
 
-def order(ref: Any) -> tuple[str, str, int]:
-    """A stable order of referents, so that a cut does not depend on hashing."""
+def order(ref: Any) -> tuple[str, str, int, int, int]:
+    """A stable order of referents, so that a cut does not depend on hashing: no two that differ may be equal here."""
+    kind = type(ref).__name__
     if isinstance(ref, Obj):
-        return ("Obj", ref.kind, ref.serial)
+        return (kind, ref.kind, ref.serial, 0, 0)
     if isinstance(ref, Func):
-        return ("Func", ref.module, ref.at)
+        return (kind, ref.module, ref.at, ref.env.serial if ref.env is not None else 0, first_serial(ref.self_value))
     if isinstance(ref, Method):
-        return ("Method", ref.name, 0)
-    return (type(ref).__name__, repr(ref[0]) if ref and isinstance(ref[0], str) else "", 0)
+        return (kind, f"{ref.kind} {ref.name}", first_serial(ref.receiver), 0, 0)
+    if isinstance(ref, Partial | Wrapped):
+        inner = min(map(order, ref.func.refs), default=("", "", 0, 0, 0))
+        return (kind, f"{inner[0]} {inner[1]}", *inner[2:])
+    if isinstance(ref, Super):
+        return (kind, f"{ref.owner}", first_serial(ref.self_value), 0, 0)
+    return (kind, " ".join(str(part) for part in ref), 0, 0, 0)
+
+
+def first_serial(value: Value | None) -> int:
+    """The serial number of the first thing that a value refers to."""
+    return min((ref.serial for ref in value.refs if ref.__class__ is Obj), default=0) if value is not None else 0
 
 
 def with_labels(value: Value, labels: Labels) -> Value:

@@ -127,3 +127,19 @@ def test_a_framework_of_the_users_own_is_described_in_the_configuration(tmp_path
         },
     )
     assert [(r["qualname"], r["style"]) for r in inventory(tmp_path)] == [("now", "zz")]
+
+
+def test_a_hundred_tools_under_a_costly_method_of_the_project_are_all_listed(tmp_path: Path) -> None:
+    """Each of them is an entry of its own: those at the end of a module do not vanish because the first ones were costly."""
+    steps = "\n".join(f"        if kind == {number}:\n            names = [str(kind), *names]" for number in range(150))
+    server = (
+        "from mcp.server.fastmcp import FastMCP\n\nclass Server(FastMCP):\n    def tool(self, kind=0):\n        names = []\n"
+        f"{steps}\n        return super().tool()\n\nserver = Server('x')\n"
+    )
+    tools = "\n".join(
+        f"@server.tool()\ndef tool_{number}(q: str) -> str:\n    return httpx.get(q).text\n" for number in range(100)
+    )
+    write(tmp_path, {"server.py": server, "tools.py": f"import httpx\nfrom server import server\n\n{tools}"})
+    done = tools_check(tmp_path, "inventory", "--format", "jsonl")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["qualname"] for row in rows if row["untrusted"]} == {f"tool_{number}" for number in range(100)}

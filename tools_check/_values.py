@@ -390,8 +390,8 @@ def order(ref: Any) -> tuple[str, str, int, int, int]:
     if isinstance(ref, Method):
         return (kind, f"{ref.kind} {ref.name}", first_serial(ref.receiver), 0, 0)
     if isinstance(ref, Partial | Wrapped):
-        inner = min(map(order, ref.func.refs), default=("", "", 0, 0, 0))
-        return (kind, f"{inner[0]} {inner[1]}", *inner[2:])
+        what, name, one, two, three = min(map(order, ref.func.refs), default=("", "", 0, 0, 0))
+        return (kind, f"{what} {name}", one, two, three)
     if isinstance(ref, Super):
         return (kind, f"{ref.owner}", first_serial(ref.self_value), 0, 0)
     return (kind, " ".join(str(part) for part in ref), 0, 0, 0)

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from connectors._mcp_peer import HttpPeer, Limits, Peer, Secrets, StdioPeer, no_secrets
 from connectors._mcp_pins import Pin, compared, pinned, read_pins
-from connectors._paging import page_of
+from connectors._paging import counted, page_of
 from registry import AnyTool, Foreign, MixedReply, ToolDef, ToolInput, refuse, reply
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
@@ -142,13 +142,9 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
             return refuse(refused.code, refused.sentence)
         usable = Foreign([pinned[name] for name in sorted(found.same)], link.origin)
         where, page = page_of(usable.map(listing), request.offset, request.limit)
-        shown = counted(len(found.same), "tool", "tools")
+        shown = counted(len(found.same), "tool")
         hidden = len(found.changed) + len(found.new)
-        more = (
-            f"; {counted(hidden, 'tool', 'tools')} that the owner has not pinned as it is now not shown"
-            if hidden
-            else ""
-        )
+        more = f"; {counted(hidden, 'tool')} that the owner has not pinned as it is now not shown" if hidden else ""
         return reply(f"The peer offers {shown}{more}: {where}.", page)
 
     async def mcp_call_tool(request: McpCallTool) -> MixedReply:
@@ -336,7 +332,7 @@ def looked_at(
         *(f"gone: {named(name)}" for name in sorted(differences.gone)),
         *(f"not pinned: {problem}" for problem in problems.values()),
     ]
-    says = f"{peer.name}: {counted(len(usable), 'tool', 'tools')}, {len(differences.same - problems.keys())} as pinned"
+    says = f"{peer.name}: {counted(len(usable), 'tool')}, {len(differences.same - problems.keys())} as pinned"
     return usable, [f"{says}.", *(f"  {line}" for line in lines)], usable != dict(before)
 
 
@@ -511,7 +507,3 @@ async def called(link: Link, name: str, arguments: dict[str, Any], page: Page, *
         said = rendered.map(lambda found: link.hide(found.text)[: page.limit])
         raise ToolFailed("The peer says that the call failed.", said)
     return answered(rendered, link.hide, page)
-
-
-def counted(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"

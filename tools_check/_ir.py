@@ -22,11 +22,15 @@ Expressions are tuples whose first item is a tag:
     (":=", name, value)                   walrus
     ("w"|"y"|"Y"|"*", value)              await, yield, yield from, star
 
-Statements are tuples (ordinal, tag, ...); see `_lower.py` for each.  An ordinal is the rank of a statement
-in the file,
-and a site is `ordinal << 10 | n` for the n-th call of the statement's own expressions: positions are
-looked up from
-these for what is reported, never computed for the rest (`_positions.py`).
+Statements are tuples whose first two items are an ordinal and a tag:
+    e expr | = targets value | aug target op value | ann target annotation value | r value | raise exc cause
+    if test body orelse | for target iter body orelse | while test body orelse | with ((item, target), ...) body
+    try body ((type, name, body), ...) orelse final | match subject ((pattern, guard, body), ...)
+    def index | class index | import ((module, asname), ...) | from level module ((name, asname), ...), "*" is all
+    global names | nonlocal names | del targets | assert test message | type name value
+
+An ordinal is the rank of a statement in the file, and a site is `ordinal << 10 | n` for the n-th call of the statement's
+own expressions: positions are looked up from these for what is reported, never computed for the rest (`_positions.py`).
 """
 
 from __future__ import annotations

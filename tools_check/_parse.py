@@ -47,10 +47,6 @@ def parse(data: bytes) -> ModuleIR:
     Raises:
         Unparsable: when it is no Python, is nested too deeply, or is larger than 8 MB.
     """
-    import libcst
-
-    from tools_check._lower import lower
-
     if len(data) > MAX_BYTES:
         raise Unparsable(f"larger than {MAX_BYTES // 1_000_000} MB")
     if b"\0" in data:
@@ -59,6 +55,27 @@ def parse(data: bytes) -> ModuleIR:
         raise Unparsable(f"holds an expression of more than {MAX_PARTS:,} parts")
     if is_steep(data):
         refuse_what_python_refuses(data)
+    return read_here(data) or read_newer(data)
+
+
+def read_here(data: bytes) -> ModuleIR | None:
+    """The small form by Python's own parser; None when it cannot say."""
+    from tools_check._lower_ast import lower
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return lower(ast.parse(data))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # newer syntax than this Python's, or no Python: the other parser decides
+
+
+def read_newer(data: bytes) -> ModuleIR:
+    """The small form by libcst, which reads what newer Pythons do."""
+    import libcst
+
+    from tools_check._lower_cst import lower
+
     try:
         return lower(libcst.parse_module(data))
     except libcst.ParserSyntaxError as error:

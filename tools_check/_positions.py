@@ -1,7 +1,7 @@
 """From a site to a line and a column, for what is reported only; reads with `ast`, which costs an eighth
 of libcst.
 
-Must count statements and calls in the order of `_lower.py`; a test compares the two over real modules.
+Must count statements and calls in the order of `_lower_ast.py`; a test compares the two over real modules.
 """
 
 from __future__ import annotations

@@ -1,22 +1,16 @@
-"""One pass from libcst's tree to the small form of `_ir.py`; must never ask for libcst's metadata, which
-costs more
-than the parse.
-
-Statements, after the ordinal and the tag:
-    e expr | = targets value | aug target op value | ann target annotation value | r value | raise exc cause
-    if test body orelse | for target iter body orelse | while test body orelse | with ((item, target), ...) body  # noqa: E501
-    try body ((type, name, body), ...) orelse final | match subject ((pattern, guard, body), ...)
-    def index | class index | imp ((module, asname), ...) | from level module ((name, asname), ...)   name "*" is all  # noqa: E501
-    global names | nonlocal names | del targets | assert test message | type name value | lost
+"""One pass from libcst's tree to the small form of `_ir.py`, for files in a newer Python than the one that runs; must never
+ask for libcst's metadata, which costs more than the parse.
 
 Children are visited in the order of the text, so that ordinals agree with those `_positions.py` counts.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import libcst as cst
 
@@ -32,30 +26,21 @@ from tools_check._ir import (
     Node,
     Param,
 )
+from tools_check._lowering import LOST, Lowerer, constant, formatted, negative
 
-LOST: Node = ("lost",)
-SINGLETONS: dict[str, Node] = {"True": ("k", True), "False": ("k", False), "None": ("k", None)}
+LONGEST: Final = 200  # signs of a whole number that is read at all
+ESCAPE: Final = re.compile(r"\\(?:N\{[^{}]*\}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
+SINGLETONS: Final[dict[str, Node]] = {"True": ("k", True), "False": ("k", False), "None": ("k", None)}
 
 
 def lower(module: cst.Module) -> ModuleIR:
     """The small form of a parsed module."""
-    work = Lowerer()
-    body = work.block(module.body)
-    return ModuleIR(body=body, defs=tuple(d for d in work.defs if d), classes=tuple(c for c in work.classes if c))
+    work = CstLowerer()
+    return work.module(work.block(module.body))
 
 
-class Lowerer:
-    """The state of one pass: the counters, and the tables of functions and classes."""
-
-    def __init__(self) -> None:
-        self.ordinal = -1
-        self.calls = 0
-        self.defs: list[Def | None] = []
-        self.classes: list[ClassDef | None] = []
-        self.names: list[str] = []
-        self.owner = -1
-        self.parent = -1
-        self.yields: bool = False
+class CstLowerer(Lowerer):
+    """The pass over libcst's tree."""
 
     # -- statements
 
@@ -224,15 +209,10 @@ class Lowerer:
         flags = ASYNC if node.asynchronous else 0
         params = self.params(node.params)
         returns = self.expr(node.returns.annotation) if node.returns else None
-        qualname = ".".join([*self.names, node.name.value])
-        saved = (self.owner, self.parent, self.yields)
-        self.names += [node.name.value, "<locals>"]
-        self.owner, self.parent, self.yields = -1, index, False
-        body = self.suite(node.body)
-        if self.yields:
+        qualname = self.qualname(node.name.value)
+        body, yields = self.inside(node.name.value, index, lambda: self.suite(node.body))
+        if yields:
             flags |= GENERATOR
-        del self.names[-2:]
-        self.owner, self.parent, self.yields = saved
         self.defs[index] = Def(
             node.name.value,
             qualname,
@@ -267,15 +247,11 @@ class Lowerer:
         index = len(self.classes)
         self.classes.append(None)
         ordinal = self.ordinal
-        bases = tuple(self.expr(a.value) for a in node.bases if not a.star)
-        keywords = tuple((a.keyword.value, self.expr(a.value)) for a in node.keywords if a.keyword)
-        qualname = ".".join([*self.names, node.name.value])
-        saved = self.owner
-        self.names.append(node.name.value)
-        self.owner = index
-        body = self.suite(node.body)
-        self.names.pop()
-        self.owner = saved
+        given = [self.argument(a) for a in (*node.bases, *node.keywords)]
+        bases = tuple(value for star, keyword, value in given if keyword is None and not star)
+        keywords = tuple((keyword, value) for _, keyword, value in given if keyword is not None)
+        body = self.inside_class(node.name.value, index, lambda: self.suite(node.body))
+        qualname = self.qualname(node.name.value)
         self.classes[index] = ClassDef(
             node.name.value, qualname, bases, keywords, decorators, body, ordinal, self.parent
         )
@@ -291,12 +267,6 @@ class Lowerer:
         lowered = EXPRESSIONS.get(kind)
         return LOST if lowered is None else lowered(self, node)
 
-    def site(self) -> int:
-        n = self.calls
-        if n < SITE_MASK:
-            self.calls = n + 1
-        return self.ordinal << SITE_BITS | n
-
     def name(self, node: cst.Name) -> Node:
         return SINGLETONS.get(node.value) or ("n", node.value)
 
@@ -306,17 +276,20 @@ class Lowerer:
     def call(self, node: cst.Call) -> Node:
         func = self.expr(node.func)
         site = self.site()
-        args = tuple((len(a.star), a.keyword.value if a.keyword else None, self.expr(a.value)) for a in node.args)
-        return ("x", site, func, args)
+        return ("x", site, func, tuple(self.argument(a) for a in node.args))
+
+    def argument(self, node: cst.Arg) -> tuple[int, str | None, Node]:
+        return (len(node.star), node.keyword.value if node.keyword else None, self.expr(node.value))
 
     def subscript(self, node: cst.Subscript) -> Node:
         value = self.expr(node.value)
         parts = [self.index(element.slice) for element in node.slice]
-        return ("s", value, parts[0] if len(parts) == 1 else ("t", tuple(parts)))
+        alone = len(parts) == 1 and parts[0][0] != "*" and not isinstance(node.slice[0].comma, cst.Comma)
+        return ("s", value, parts[0] if alone else ("t", tuple(parts)))
 
     def index(self, node: Any) -> Node:
         if isinstance(node, cst.Index):
-            return self.expr(node.value)
+            return ("*", self.expr(node.value)) if node.star else self.expr(node.value)
         return ("sl", tuple(self.expr(p) for p in (node.lower, node.upper, node.step) if p is not None))
 
     def binary(self, node: cst.BinaryOperation) -> Node:
@@ -344,8 +317,8 @@ class Lowerer:
 
     def unary(self, node: cst.UnaryOperation) -> Node:
         value = self.expr(node.expression)
-        if isinstance(node.operator, cst.Minus) and value[0] == "k" and isinstance(value[1], int | float):
-            return ("k", -value[1])
+        if isinstance(node.operator, cst.Minus) and (number := negative(value)) is not None:
+            return number
         return ("!" if isinstance(node.operator, cst.Not) else "u", value)
 
     def ternary(self, node: cst.IfExp) -> Node:
@@ -357,14 +330,9 @@ class Lowerer:
         index = len(self.defs)
         self.defs.append(None)
         params = self.params(node.params)
-        self.names += ["<lambda>", "<locals>"]
-        saved = (self.owner, self.parent, self.yields)
-        self.owner, self.parent = -1, index
         ordinal = self.ordinal
-        body: tuple[Node, ...] = ((ordinal, "r", self.expr(node.body)),)
-        del self.names[-2:]
-        self.owner, self.parent, self.yields = saved
-        qualname = ".".join([*self.names, "<lambda>"])
+        body, _ = self.inside("<lambda>", index, lambda: ((ordinal, "r", self.expr(node.body)),))
+        qualname = self.qualname("<lambda>")
         self.defs[index] = Def("<lambda>", qualname, params, (), None, body, LAMBDA, ordinal, -1, self.parent)
         return ("F", index)
 
@@ -432,43 +400,34 @@ class Lowerer:
             rest = rest.right
         parts.append(self.expr(rest))
         if all(p[0] == "k" for p in parts):
-            try:
-                joined = parts[0][1]
-                if isinstance(joined, str):
-                    return ("k", "".join([p[1] for p in parts]))
-            except TypeError:
-                return ("k", "")
-            return ("k", b"")
-        flat: list[Node] = []
-        for part in parts:
-            flat.extend(part[1] if part[0] == "f" else (part,))
-        return ("f", tuple(flat))
+            texts = [p[1] for p in parts]
+            return ("k", b"".join(texts) if isinstance(texts[0], bytes) else "".join(texts))
+        return formatted(inner for part in parts for inner in (part[1] if part[0] == "f" else (part,)))
 
     def formatted(self, node: cst.FormattedString) -> Node:
-        return ("f", self.formatted_parts(node.parts))
+        return formatted(self.formatted_parts(node.parts, raw="r" in node.prefix.lower()))
 
-    def formatted_parts(self, parts: Sequence[Any]) -> tuple[Node, ...]:
+    def formatted_parts(self, parts: Sequence[Any], *, raw: bool) -> list[Node]:
         out: list[Node] = []
         for part in parts:
             if isinstance(part, cst.FormattedStringText):
-                out.append(("k", text_of(part.value)))
+                out.append(("k", text_of(part.value, raw=raw)))
             elif isinstance(part, cst.FormattedStringExpression):
+                if part.equal is not None:  # `{name = }` shows what stands there
+                    out.append(("k", written(part)))
                 out.append(self.expr(part.expression))
                 if part.format_spec:
-                    out.extend(p for p in self.formatted_parts(part.format_spec) if p[0] != "k")
-        return tuple(out)
+                    out.extend(p for p in self.formatted_parts(part.format_spec, raw=raw) if p[0] != "k")
+        return out
 
     def integer(self, node: cst.Integer) -> Node:
-        # A literal of a million digits is legal; only short ones are worth a value.
-        if len(node.value) > 18:
-            return ("k", 0)
-        return ("k", ast.literal_eval(node.value))
+        return constant(ast.literal_eval(node.value)) if len(node.value) < LONGEST else ("k", 0)
 
     def number(self, _node: Any) -> Node:
-        return ("k", 0.5)
+        return constant(0.5)
 
     def ellipsis(self, _node: cst.Ellipsis) -> Node:
-        return ("k", "...")
+        return constant(...)
 
 
 def dotted_name(node: Any) -> str:
@@ -483,21 +442,47 @@ def dotted_name(node: Any) -> str:
 
 def string_value(node: cst.SimpleString) -> str | bytes:
     """What a string literal means."""
-    text = node.value
+    text = unix_lines(node.value)
     if "\\" not in text and text[0] in "\"'":
         return text[3:-3] if text[:3] in ('"""', "'''") and len(text) >= 6 else text[1:-1]
     try:
-        value = ast.literal_eval(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an unknown escape is somebody else's
+            value = ast.literal_eval(text)
     except (SyntaxError, ValueError, MemoryError):
         return ""
     return value if isinstance(value, str | bytes) else ""
 
 
-def text_of(raw: str) -> str:
+def unix_lines(text: str) -> str:
+    """A line that ends in a literal ends as Python reads it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def text_of(raw_text: str, *, raw: bool) -> str:
     """The literal text of an f-string; an escape that does not decode stays as it is."""
-    if "\\" not in raw:
-        return raw.replace("{{", "{").replace("}}", "}")
-    return raw.replace("\\n", "\n").replace("\\t", "\t").replace("{{", "{").replace("}}", "}")
+    text = unix_lines(raw_text)
+    if "\\" in text and not raw:
+        text = ESCAPE.sub(unescaped, text)
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def unescaped(found: re.Match[str]) -> str:
+    if found[0] == "\\\n":
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return str(ast.literal_eval(f'"""{found[0]}"""'))
+    except (SyntaxError, ValueError):
+        return found[0]
+
+
+def written(part: cst.FormattedStringExpression) -> str:
+    """What `{name = }` shows before the value: the text up to and with the sign."""
+    empty = cst.Module([])
+    nodes = (part.whitespace_before_expression, part.expression, part.equal)
+    return "".join(empty.code_for_node(node) for node in nodes if node is not None)
 
 
 COMPREHENSIONS: dict[type, str] = {
@@ -508,67 +493,67 @@ COMPREHENSIONS: dict[type, str] = {
 }
 
 
-def on_global(_work: Lowerer, node: cst.Global) -> Node:
+def on_global(_work: CstLowerer, node: cst.Global) -> Node:
     return ("global", tuple(n.name.value for n in node.names))
 
 
-def on_nonlocal(_work: Lowerer, node: cst.Nonlocal) -> Node:
+def on_nonlocal(_work: CstLowerer, node: cst.Nonlocal) -> Node:
     return ("nonlocal", tuple(n.name.value for n in node.names))
 
 
-STATEMENTS: dict[type, Callable[[Lowerer, Any], Node]] = {
-    cst.Expr: Lowerer.expression_statement,
-    cst.Assign: Lowerer.assign,
-    cst.AugAssign: Lowerer.aug_assign,
-    cst.AnnAssign: Lowerer.ann_assign,
-    cst.Return: Lowerer.returned,
-    cst.Raise: Lowerer.raised,
-    cst.If: Lowerer.conditional,
-    cst.For: Lowerer.loop,
-    cst.While: Lowerer.while_loop,
-    cst.With: Lowerer.with_block,
-    cst.Try: Lowerer.try_block,
-    cst.TryStar: Lowerer.try_block,
-    cst.Match: Lowerer.match,
-    cst.Import: Lowerer.imported,
-    cst.ImportFrom: Lowerer.imported_from,
+STATEMENTS: dict[type, Callable[[CstLowerer, Any], Node]] = {
+    cst.Expr: CstLowerer.expression_statement,
+    cst.Assign: CstLowerer.assign,
+    cst.AugAssign: CstLowerer.aug_assign,
+    cst.AnnAssign: CstLowerer.ann_assign,
+    cst.Return: CstLowerer.returned,
+    cst.Raise: CstLowerer.raised,
+    cst.If: CstLowerer.conditional,
+    cst.For: CstLowerer.loop,
+    cst.While: CstLowerer.while_loop,
+    cst.With: CstLowerer.with_block,
+    cst.Try: CstLowerer.try_block,
+    cst.TryStar: CstLowerer.try_block,
+    cst.Match: CstLowerer.match,
+    cst.Import: CstLowerer.imported,
+    cst.ImportFrom: CstLowerer.imported_from,
     cst.Global: on_global,
     cst.Nonlocal: on_nonlocal,
-    cst.Del: Lowerer.deleted,
-    cst.Assert: Lowerer.asserted,
-    cst.TypeAlias: Lowerer.type_alias,
-    cst.FunctionDef: Lowerer.function,
-    cst.ClassDef: Lowerer.class_block,
+    cst.Del: CstLowerer.deleted,
+    cst.Assert: CstLowerer.asserted,
+    cst.TypeAlias: CstLowerer.type_alias,
+    cst.FunctionDef: CstLowerer.function,
+    cst.ClassDef: CstLowerer.class_block,
 }
 
-EXPRESSIONS: dict[type, Callable[[Lowerer, Any], Node]] = {
-    cst.Name: Lowerer.name,
-    cst.Attribute: Lowerer.attribute,
-    cst.Call: Lowerer.call,
-    cst.Subscript: Lowerer.subscript,
-    cst.BinaryOperation: Lowerer.binary,
-    cst.BooleanOperation: Lowerer.boolean,
-    cst.Comparison: Lowerer.comparison,
-    cst.UnaryOperation: Lowerer.unary,
-    cst.IfExp: Lowerer.ternary,
-    cst.Lambda: Lowerer.lambda_,
-    cst.Tuple: Lowerer.tuple_,
-    cst.List: Lowerer.list_,
-    cst.Set: Lowerer.set_,
-    cst.StarredElement: Lowerer.starred,
-    cst.Dict: Lowerer.dict_,
-    cst.ListComp: Lowerer.comprehension,
-    cst.SetComp: Lowerer.comprehension,
-    cst.DictComp: Lowerer.comprehension,
-    cst.GeneratorExp: Lowerer.comprehension,
-    cst.NamedExpr: Lowerer.walrus,
-    cst.Await: Lowerer.awaited,
-    cst.Yield: Lowerer.yielded,
-    cst.SimpleString: Lowerer.string,
-    cst.ConcatenatedString: Lowerer.concatenated,
-    cst.FormattedString: Lowerer.formatted,
-    cst.Integer: Lowerer.integer,
-    cst.Float: Lowerer.number,
-    cst.Imaginary: Lowerer.number,
-    cst.Ellipsis: Lowerer.ellipsis,
+EXPRESSIONS: dict[type, Callable[[CstLowerer, Any], Node]] = {
+    cst.Name: CstLowerer.name,
+    cst.Attribute: CstLowerer.attribute,
+    cst.Call: CstLowerer.call,
+    cst.Subscript: CstLowerer.subscript,
+    cst.BinaryOperation: CstLowerer.binary,
+    cst.BooleanOperation: CstLowerer.boolean,
+    cst.Comparison: CstLowerer.comparison,
+    cst.UnaryOperation: CstLowerer.unary,
+    cst.IfExp: CstLowerer.ternary,
+    cst.Lambda: CstLowerer.lambda_,
+    cst.Tuple: CstLowerer.tuple_,
+    cst.List: CstLowerer.list_,
+    cst.Set: CstLowerer.set_,
+    cst.StarredElement: CstLowerer.starred,
+    cst.Dict: CstLowerer.dict_,
+    cst.ListComp: CstLowerer.comprehension,
+    cst.SetComp: CstLowerer.comprehension,
+    cst.DictComp: CstLowerer.comprehension,
+    cst.GeneratorExp: CstLowerer.comprehension,
+    cst.NamedExpr: CstLowerer.walrus,
+    cst.Await: CstLowerer.awaited,
+    cst.Yield: CstLowerer.yielded,
+    cst.SimpleString: CstLowerer.string,
+    cst.ConcatenatedString: CstLowerer.concatenated,
+    cst.FormattedString: CstLowerer.formatted,
+    cst.Integer: CstLowerer.integer,
+    cst.Float: CstLowerer.number,
+    cst.Imaginary: CstLowerer.number,
+    cst.Ellipsis: CstLowerer.ellipsis,
 }

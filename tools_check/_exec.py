@@ -8,6 +8,7 @@ from typing import Any, Final
 from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
+from tools_check._memo import Kept, Told, Write, keep, tell
 from tools_check._run import MAX_DEPTH, STEPS_PER_ENTRY, Env, Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -426,7 +427,7 @@ def bind_name(run: Run, frame: Frame, name: str, value: Value) -> None:
                 merged = join(old, value)
                 if len(merged.labels) != len(old.labels) or merged.refs != old.refs:
                     run.version += 1
-                    frame.impure = True
+                    run.impure_inside(env_up)
                 env_up.vars[name] = merged
                 return
             env_up = env_up.parent
@@ -477,6 +478,8 @@ def unpack(run: Run, frame: Frame, targets: tuple[Node, ...], value: Value) -> N
 
 # -- functions
 
+NOTHING_WRITTEN: Final[list[Write]] = []
+
 
 def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> Value:
     """Follow a function with these arguments; the answer is kept by what the arguments are."""
@@ -491,12 +494,19 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
         if _frameworks.toolkit_called(run, frame, func, args):
             return EMPTY  # how a framework keeps its tools is nobody's answer
     key = (func.key(), args.digest(coarse=run.coarse()))
-    known = run.memo.get(key)
-    if known is None or (known[2] and known[2] * 2 < run.share()):
-        known = invoke_fresh(run, frame, func, module, definition, args, key, site)
-    value, events, _, called = known
-    frame.called |= called
-    for kind, event in events.items():
+    kept = run.memo.get(key)
+    told = None
+    if kept is not None and (not kept.spent or kept.spent * 2 >= run.share()):
+        told = tell(kept, given(func, args)) if kept.arguments else Told(kept.value, NOTHING_WRITTEN, kept.events)
+    if told is None:
+        kept = invoke_fresh(run, frame, func, module, definition, args, key, site)
+        told = Told(kept.value, NOTHING_WRITTEN, kept.events)
+    assert kept is not None
+    for target, place, stored in told.writes:
+        run.merge(target, place, stored)
+    value = told.value
+    frame.called |= kept.called
+    for kind, event in told.events.items():
         add_event(frame, kind, event)
     if value.labels:
         why = f"returned by {definition.name}()" if definition.name != "<lambda>" else "returned by the lambda"
@@ -519,17 +529,17 @@ def invoke_fresh(
     args: _call.Args,
     key: Any,
     site: int,
-) -> tuple[Value, dict[Any, Value], int, set[str]]:
+) -> Kept:
     mark = ("call", func.module, func.at, id(func.env))
     nested = run.active.get(mark, [])
     if len(nested) >= 2 or len(run.stack) > MAX_DEPTH or run.is_spent():
         if nested:
             nested[-1] = EMPTY
         if run.is_spent() or len(run.stack) > MAX_DEPTH:
-            return labelled(args.labels(), DATA), {}, 0, set()
-        return EMPTY, {}, 0, set()
-    before, limit, share = run.steps, run.limit, run.share()
-    run.limit = before + share
+            return Kept(value=labelled(args.labels(), DATA), events={}, called=set())
+        return Kept(value=EMPTY, events={}, called=set())
+    limit, share = run.limit, run.share()
+    run.limit = run.steps + share
     run.visited.add((func.module, func.at))
     inner = Frame(module, definition, Env(func.env))
     inner.owner = func.owner
@@ -556,12 +566,17 @@ def invoke_fresh(
         value = join(value, unfollowed(run, inner, frame, definition, args, site))
     if inner.returns.is_empty() and not (definition.flags & GENERATOR):
         value = declared_result(run, inner, func, definition)
-    result = (value, inner.events, share if cut else 0, inner.called)
-    spent = run.steps - before
-    fresh = any(o.serial > inner.start and not o.shared for o in value.objects())
-    if cut or (not inner.impure and not (fresh and spent < 200) and not run.is_spent()):
-        run.memo[key] = result
-    return result
+    if cut or (not inner.impure and not run.is_spent()):
+        spent = share if cut else 0
+        kept = keep(value, inner.events, inner.called, inner.effects, given(func, args), inner.start, spent)
+        if kept is not None:
+            run.memo[key] = kept
+    return Kept(value=value, events=inner.events, called=inner.called)
+
+
+def given(func: Func, args: _call.Args) -> tuple[Value, ...]:
+    """All values that a call hands to a function."""
+    return (of(func), *args.values())
 
 
 def unfollowed(run: Run, inner: Frame, frame: Frame, definition: Def, args: _call.Args, site: int) -> Value:

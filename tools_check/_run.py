@@ -11,6 +11,7 @@ from typing import Any, Final, final
 from tools_check._catalog import Catalog
 from tools_check._ir import Def, Node
 from tools_check._link import Module, Project
+from tools_check._memo import Effects, Kept, add_effect
 from tools_check._values import (
     EMPTY,
     NO_LABELS,
@@ -27,6 +28,11 @@ from tools_check._values import (
 )
 
 MAX_DEPTH: Final = 28
+# What gives text that is fenced, or that stands in a prompt with its origin.
+FENCING: Final = frozenset(
+    {"fence_untrusted", "stranger", "registry.run_registry_tool", "registry.run_registry_tool_sync",
+     "registry.call_tool", "registry.call_tool_sync"}
+)  # fmt: skip
 STEPS_PER_ENTRY: Final = 100_000
 # Past this much work on one entry, calls are told apart by the kinds of their labels alone, and one foreign answer ends
 # the search.
@@ -54,7 +60,7 @@ class Frame:
     """One activation: a function, a class body or a module."""
 
     __slots__ = (
-        "called", "caught", "definition", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal",
+        "called", "caught", "definition", "effects", "env", "events", "globals", "impure", "module", "nonlocals", "ordinal",
         "owner", "path",
         "recursed", "returns", "self_value", "start", "token", "yields",
     )  # fmt: skip
@@ -72,7 +78,8 @@ class Frame:
         self.called: set[str] = set()  # the tools that were called from here by name; "" is a name that was computed
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
-        self.impure = False
+        self.impure = False  # it did something that cannot be told again
+        self.effects: Effects = {}  # what it wrote to things that were there before
         self.recursed = False
         self.start = Obj.counter
         self.owner: Cls | None = None
@@ -129,8 +136,7 @@ class Run:
         self.project = project
         self.catalog = catalog
         self.stack: list[Frame] = []
-        # The third is what a cut call had to spend, the last the names of the tools that it called.
-        self.memo: dict[Any, tuple[Value, dict[Any, Value], int, set[str]]] = {}
+        self.memo: dict[Any, Kept] = {}
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
@@ -170,14 +176,21 @@ class Run:
     def source(self, frame: Frame, site: int, name: str, origin: str) -> Labels:
         """The label of bytes that come in here."""
         root = Root("foreign", name, frame.module.path, site)
-        return {root: Label(root, origin, Step(frame.module.path, site, f"{name} brings in bytes of somebody else"))}
+        step = Step(frame.module.path, site, f"{name} brings in bytes of somebody else")
+        return {root: Label(root, origin, step, tag=self.tag(root, origin))}
 
     def passed(self, frame: Frame, site: int, name: str, origin: str, labels: Labels) -> Labels:
         """The label of bytes that came in elsewhere and went through `name` here; the way that they took is kept."""
         root = Root("foreign", name, frame.module.path, site)
         step = Step(frame.module.path, site, f"passed through {name}()")
         before = min(labels.values(), key=lambda la: (la.depth, la.root), default=None)
-        return {root: Label(root, before.origin if before else origin, step, before)}
+        origin = before.origin if before else origin
+        return {root: Label(root, origin, step, before, self.tag(root, origin))}
+
+    def tag(self, root: Root, origin: str) -> tuple[str, str, str]:
+        """What of a label a function may ask for: a model's client and a fence are known by name."""
+        named = root.name in FENCING or self.catalog.reads_prompts(root.name)
+        return (root.kind, origin, root.name if named else "")
 
     def unknown(self, frame: Frame, site: int, name: str) -> Labels:
         """The label of a call that cannot be followed."""
@@ -223,6 +236,10 @@ class Run:
         if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:
             obj.fields[key] = value
             return
+        self.merge(obj, key, value)
+
+    def merge(self, obj: Obj, key: Any, value: Value) -> None:
+        """Add to what a heap cell may hold."""
         if key is None:
             old = obj.elem
             merged = join(old, value)
@@ -235,15 +252,24 @@ class Run:
             obj.fields[key] = merged
             if len(obj.fields) > 64 and obj.kind != "inst":
                 self.collapse(obj)
-        if changed:
-            if obj.shared:
-                self.version += 1
-            else:
-                self.impure(obj)
+        if obj.shared:
+            self.version += changed
+            return
+        for frame in reversed(self.stack):
+            if obj.serial > frame.start:
+                break
+            add_effect(frame.effects, obj, key, value, news=changed)
 
     def impure(self, obj: Obj) -> None:
         for frame in reversed(self.stack):
             if obj.serial > frame.start:
+                break
+            frame.impure = True
+
+    def impure_inside(self, env: Env) -> None:
+        """A variable of a function was written by one that is called from it: all between them did that."""
+        for frame in reversed(self.stack):
+            if frame.env is env:
                 break
             frame.impure = True
 

@@ -33,16 +33,23 @@ class Root(NamedTuple):
     site: int
 
 
+Tag = tuple[str, str, str] | None
+
+
 @final
 class Label:
-    """A mark on a value: where its bytes came from, and one way by which they came here."""
+    """A mark on a value: where its bytes came from, and one way by which they came here.
 
-    __slots__ = ("depth", "origin", "previous", "root", "step")
+    `tag` is all of it that what happens to a value may depend on: functions treat labels with one tag alike.
+    """
 
-    def __init__(self, root: Root, origin: str, step: Step, previous: Label | None = None) -> None:
+    __slots__ = ("depth", "origin", "previous", "root", "step", "tag")
+
+    def __init__(self, root: Root, origin: str, step: Step, previous: Label | None = None, tag: Tag = None) -> None:
         self.root = root
         self.origin = origin
         self.step = step
+        self.tag = tag if tag is not None else (root.kind, origin, "")
         self.previous = previous
         self.depth: int = previous.depth + 1 if previous else 1
 
@@ -50,7 +57,7 @@ class Label:
         """The same label one station later."""
         if self.depth >= 12 or self.step == step:
             return self
-        return Label(self.root, self.origin, step, self)
+        return Label(self.root, self.origin, step, self, self.tag)
 
     def steps(self) -> list[Step]:
         """The way from the source."""
@@ -132,7 +139,7 @@ class Func(NamedTuple):
     def key(self, depth: int = 1, work: list[int] | None = None) -> tuple[Any, ...]:
         """A hashable summary; an object may hold a method that is bound to it, so `depth` ends the circle."""
         bound = self.self_value.digest(depth, work) if self.self_value and depth >= 0 else None
-        return ("fn", self.module, self.at, id(self.env), bound)
+        return ("fn", self.module, self.at, closure_digest(self.env, depth, [60]), bound)
 
     def __hash__(self) -> int:
         return hash((self.module, self.at, id(self.env), self.self_value.refs if self.self_value else None))
@@ -256,7 +263,8 @@ class Value:
             work = [60]
         refs = [ref_digest(ref, depth, work) for ref in sorted_refs(self)]
         consts = self.consts if self.exact and len(self.consts) <= 4 else NO_CONSTS
-        result = (tuple(self.labels) if len(self.labels) < 2 else frozenset(self.labels), tuple(refs), consts)
+        tags = frozenset([label.tag for label in self.labels.values()]) if self.labels else NO_CONSTS
+        result = (tags, tuple(refs), consts)
         self._digest = (Obj.mutations, depth, result)
         return result
 
@@ -288,7 +296,7 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
     if isinstance(ref, Func):
         # An object may hold its own methods: what they are bound to is looked at one level less deep each time.
         bound = ref.self_value.digest(depth - 1, work) if ref.self_value and depth > 0 else None
-        return ("fn", ref.module, ref.at, id(ref.env), bound)
+        return ("fn", ref.module, ref.at, closure_digest(ref.env, depth - 1, work), bound)
     if isinstance(ref, Method):
         return ("m", ref.kind, ref.name, ref.receiver.digest(depth - 1, work) if depth > 0 else None)
     if isinstance(ref, Partial):
@@ -298,6 +306,17 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
     if isinstance(ref, Super):
         return ("super", ref.owner)
     return ref
+
+
+def closure_digest(env: Any, depth: int, work: list[int]) -> Any:
+    """What a function closes over: two functions of one definition are alike when their variables are."""
+    if env is None:
+        return None
+    work[0] -= len(env.vars)
+    if depth < 0 or work[0] <= 0:
+        return env.serial
+    outer = closure_digest(env.parent, depth, work) if env.parent is not None else None
+    return (tuple([(name, value.digest(depth, work)) for name, value in list(env.vars.items())]), outer)
 
 
 def label_kinds(labels: Labels) -> tuple[bool, bool]:
@@ -312,7 +331,7 @@ def kind_of(ref: Any) -> Any:
     if isinstance(ref, Obj):
         return (ref.kind, ref.cls)
     if isinstance(ref, Func):
-        return ("fn", ref.module, ref.at, id(ref.env))
+        return ("fn", ref.module, ref.at, closure_digest(ref.env, 0, [30]))
     if isinstance(ref, Method):
         return ("m", ref.kind, ref.name)
     if isinstance(ref, Partial):

@@ -147,7 +147,7 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
         _frameworks.find_base_classes(run, project.loaded())
     for module in modules:
         tick(module.path)
-        follow_functions(run, module)
+        follow_functions(run, module, makers(run, module))
         if frameworks is not None:
             budget(run)
             _frameworks.class_tools(run, module)
@@ -167,6 +167,9 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
             else judge(run, tool, tick)
             for tool in list(run.tools.values())
         ]
+        if run.round == 1:
+            for module in modules:
+                follow_functions(run, module, spoken_of(run, module))
         before = {id(j.tool): j for j in judged}
         if run.version == version and len(run.tools) == known:
             break
@@ -180,12 +183,9 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
     run.exhausted = run.ended = False
 
 
-def follow_functions(run: Run, module: Module) -> None:
-    """Follow every function of a module that nobody has followed: tools are built in some, and rules look at
-    all.
-    """
+def follow_functions(run: Run, module: Module, chosen: set[int]) -> None:
+    """Follow those functions of a module that nobody has followed."""
     run.entry = True
-    chosen = interesting(run, module)
     for index, definition in enumerate(module.ir.defs):
         if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
             continue
@@ -242,15 +242,21 @@ def linked_names(run: Run, module: Module, names: frozenset[str]) -> frozenset[s
     return frozenset(out)
 
 
-def interesting(run: Run, module: Module) -> set[int]:
-    """The functions of a module that are worth following for themselves: they build tools, or a rule looks
-    at them.
+def makers(run: Run, module: Module) -> set[int]:
+    """The functions of a module in which tools may be built: they are followed before any tool is."""
+    ours = frozenset({"ToolDef"})
+    others = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
+    known = ours if uses_registry(module) else frozenset[str]()
+    return of_interest(module, known, others) | of_interest(module, linked_names(run, module, ours), frozenset())
+
+
+def spoken_of(run: Run, module: Module) -> set[int]:
+    """The functions of a module that a rule looks at: what a handler calls has been followed by then, with the arguments
+    that it really gets.
     """
     ours = OURS | model_names(run, module) if uses_registry(module) else frozenset[str]()
-    makers = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
-    return of_interest(module, ours, makers) | of_interest(
-        module, linked_names(run, module, ours | {"ToolDef"}), frozenset()
-    )
+    linked = linked_names(run, module, ours | {"ToolDef"})
+    return of_interest(module, ours, frozenset()) | of_interest(module, linked, frozenset())
 
 
 def model_names(run: Run, module: Module) -> frozenset[str]:

@@ -9,7 +9,7 @@ from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _na
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
 from tools_check._memo import Kept, Told, Write, keep, tell
-from tools_check._run import MAX_DEPTH, STEPS_PER_ENTRY, Env, Frame, Run
+from tools_check._run import MAX_DEPTH, STEPS_PER_ENTRY, Env, Frame, Run, says_more
 from tools_check._values import (
     CLEAN,
     DATA,
@@ -413,7 +413,7 @@ def bind_name(run: Run, frame: Frame, name: str, value: Value) -> None:
             return
         old = env.get(name, EMPTY)
         merged = join(old, value)
-        if merged is not old and (len(merged.labels) != len(old.labels) or merged.refs != old.refs):
+        if merged is not old and says_more(old, merged):
             run.version += 1
         for obj in value.objects():
             share(obj)

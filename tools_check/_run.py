@@ -23,7 +23,9 @@ from tools_check._values import (
     Root,
     Step,
     Value,
+    flat,
     join,
+    kind_of,
     labelled,
 )
 
@@ -253,7 +255,7 @@ class Run:
             if len(obj.fields) > 64 and obj.kind != "inst":
                 self.collapse(obj)
         if obj.shared:
-            self.version += changed
+            self.version += changed and says_more(old, merged)
             return
         for frame in reversed(self.stack):
             if obj.serial > frame.start:
@@ -329,9 +331,18 @@ def differs(old: Value, new: Value) -> bool:
     return len(old.labels) != len(new.labels) or old.refs != new.refs or (old.exact and not new.exact)
 
 
+def says_more(old: Value, new: Value) -> bool:
+    """Whether what everybody sees has changed: another cell of the same kind with no other bytes in it is no news."""
+    if len(old.labels) != len(new.labels) or (old.exact and not new.exact):
+        return True
+    if old.refs == new.refs:
+        return False
+    return {kind_of(r) for r in old.refs} != {kind_of(r) for r in new.refs} or flat(old).keys() != flat(new).keys()
+
+
 def definition_of(run: Run, func: Func) -> Def | None:
     module = run.project.module(func.module)
     return module.ir.defs[func.at] if module else None
 
 
-__all__ = ["MAX_DEPTH", "Env", "Frame", "Node", "Noted", "Run", "ToolSeen", "definition_of", "differs"]
+__all__ = ["MAX_DEPTH", "Env", "Frame", "Node", "Noted", "Run", "ToolSeen", "definition_of", "differs", "says_more"]

@@ -40,8 +40,10 @@ def evaluate(run: Run, frame: Frame, node: Node | None) -> Value:
     """What an expression may be."""
     if node is None:
         return EMPTY
-    if not run.spend():
+    if run.ended or run.steps >= run.limit:  # `Run.spend`, where most of it is spent
+        run.exhausted = True
         return EMPTY
+    run.steps += 1
     handler = EXPRESSIONS.get(node[0])
     return handler(run, frame, node) if handler is not None else EMPTY
 

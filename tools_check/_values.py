@@ -347,13 +347,24 @@ def is_foreign(value: Value) -> bool:
 
 
 EMPTY: Final = Value()
-CLEAN: Final = Value(refs=frozenset({DATA}))
+JUST_DATA: Final = frozenset({DATA})
+CLEAN: Final = Value(refs=JUST_DATA)
+
+
+LITERALS: dict[tuple[type, Any], Value] = {}
+MAX_LITERALS: Final = 50_000
 
 
 def const(value: Any) -> Value:
     """The value of a literal."""
-    name = type(value).__name__
-    return Value(NO_LABELS, frozenset({DATA}) if value is not None else None, frozenset({(name, value)}), exact=True)
+    key = (value.__class__, value)
+    have = LITERALS.get(key)
+    if have is None:
+        refs = JUST_DATA if value is not None else None
+        have = Value(NO_LABELS, refs, frozenset({(value.__class__.__name__, value)}), exact=True)
+        if len(LITERALS) < MAX_LITERALS:
+            LITERALS[key] = have
+    return have
 
 
 def of(*refs: Any) -> Value:
@@ -382,20 +393,31 @@ def join_labels(parts: Iterable[Labels]) -> Labels:
 
 def join(*values: Value) -> Value:
     """What is known when it may be any of these."""
-    some = [v for v in values if v is not EMPTY]
-    if not some:
-        return EMPTY
-    first = some[0]
-    if len(some) == 1 or all(v is first for v in some):
+    first = EMPTY
+    others: list[Value] = []
+    for value in values:
+        if value is not EMPTY and value is not first:
+            if first is EMPTY:
+                first = value
+            else:
+                others.append(value)
+    if not others:
         return first
-    labels = first.labels if all(v.labels is first.labels for v in some) else join_labels(v.labels for v in some)
-    refs = first.refs.union(*(v.refs for v in some[1:]))
+    labels, refs, consts, exact = first.labels, first.refs, first.consts, first.exact
+    marked = False
+    for value in others:
+        marked = marked or value.labels is not labels
+        if value.refs is not refs:
+            refs = refs | value.refs
+        if value.consts is not consts:
+            consts = consts | value.consts
+        exact = exact and value.exact
+    if marked:
+        labels = join_labels([v.labels for v in (first, *others) if v.labels])
     if len(refs) > MAX_REFS:
         refs = frozenset(sorted(refs, key=order)[:MAX_REFS])
-    consts = first.consts.union(*(v.consts for v in some[1:]))
-    exact = all(v.exact for v in some) and len(consts) <= MAX_CONSTS
     if len(consts) > MAX_CONSTS:
-        consts = NO_CONSTS
+        consts, exact = NO_CONSTS, False
     return Value(labels, refs, consts, exact=exact)
 
 

@@ -11,10 +11,11 @@ from typing import Final, final
 
 from tools_check import _frameworks
 from tools_check._analysis import analyse
-from tools_check._check import Options, catalog_of, imports_of, make_store
+from tools_check._check import Options, answer_key, catalog_of, imports_of, make_store, state_digest
 from tools_check._facts import Facts
-from tools_check._files import find_files
+from tools_check._files import SourceFile, find_files
 from tools_check._scan import FRAMEWORK, REGISTRY, importers
+from tools_check._store import Store
 from tools_check._ways import Row, cells, order, rows_of
 
 
@@ -36,6 +37,19 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     files = find_files(paths, options.config.exclude)
     store = make_store(options)
     store.scan_all(files)
+    key = answer_key("inventory", files, options)
+    if store.unchanged():
+        kept = store.answer(key)
+        if kept.get("digest") == state_digest(store):
+            return Inventory(rows=tuple(Row.kept(row) for row in kept["rows"]), faults=tuple(kept["faults"]))
+    found = take_anew(files, store, options)
+    store.finish()
+    store.keep(key, {"digest": state_digest(store), "rows": [r.to_keep() for r in found.rows], "faults": found.faults})
+    return found
+
+
+def take_anew(files: list[SourceFile], store: Store, options: Options) -> Inventory:
+    """List the ways in of files that have been scanned."""
     by_path = {f.shown: f for f in files}
     seeds = {p for p, found in store.scans.items() if found.words & (REGISTRY | FRAMEWORK)}
     registry_users = importers(by_path, store.scans, {p for p, found in store.scans.items() if found.words & REGISTRY})
@@ -48,7 +62,6 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     rows = rows_of(facts, analysis.tools)
     for source in files:
         store.check_syntax(source)
-    store.finish()
     unique = {(r.file, r.qualname, r.style, r.name): r for r in sorted(rows, key=order)}
     return Inventory(rows=tuple(sorted(unique.values(), key=order)), faults=tuple(sorted(store.faults.items())))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -51,6 +51,20 @@ class Row:
             "sources": list(self.sources),
             "trace": [{"file": s.file, "line": s.line, "text": s.text, "why": s.why} for s in self.trace],
         }
+
+
+    def to_keep(self) -> tuple[Any, ...]:
+        """Plain data, for `marshal`."""
+        facts = [getattr(self, f.name) for f in fields(self) if f.name != "trace"]
+        return (*facts, tuple((s.file, s.line, s.text, s.why) for s in self.trace))
+
+    @classmethod
+    def kept(cls, data: tuple[Any, ...]) -> Row:
+        """The inverse of `to_keep`."""
+        *facts, trace = data
+        names = [f.name for f in fields(cls) if f.name != "trace"]
+        steps = tuple(TraceStep(file=file, line=line, text=text, why=why) for file, line, text, why in trace)
+        return cls(**dict(zip(names, facts, strict=True)), trace=steps)
 
 
 def order(row: Row) -> tuple[str, int, str, str, str]:

@@ -143,3 +143,18 @@ def test_a_hundred_tools_under_a_costly_method_of_the_project_are_all_listed(tmp
     done = tools_check(tmp_path, "inventory", "--format", "jsonl")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {row["qualname"] for row in rows if row["untrusted"]} == {f"tool_{number}" for number in range(100)}
+
+
+def test_a_list_that_is_kept_is_the_list_and_a_change_of_any_file_makes_it_anew(tmp_path: Path) -> None:
+    tool = "from langchain_core.tools import tool\nfrom helper import text\n\n@tool\ndef read() -> str:\n    return text()\n"
+    write(tmp_path, {"helper.py": "def text() -> str:\n    return 'ours'\n", "mine.py": tool})
+    first = inventory(tmp_path)
+    assert [row["verdict"] for row in first] == ["own"]
+    assert list((tmp_path / ".tools_check_cache").rglob("answers/*")), "nothing was kept"
+    assert inventory(tmp_path) == first
+    fetching = "import httpx\n\ndef text() -> str:\n    return httpx.get('https://x.example').text\n"
+    write(tmp_path, {"helper.py": fetching})
+    changed = inventory(tmp_path)
+    assert [row["verdict"] for row in changed] == ["foreign"]
+    assert inventory(tmp_path) == changed
+    assert changed[0]["trace"][0]["file"].endswith("helper.py")

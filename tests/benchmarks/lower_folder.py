@@ -65,7 +65,7 @@ def follow(path: str) -> str:
         refused.append(fault)
         return None if fault else unpack(packed)
 
-    _analysis.interesting = every_function
+    _analysis.spoken_of = every_function
     _analysis.analyse(sources, sources, load, _catalog.load())
     return refused[0] if refused else ""
 

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from connectors.ingress import query_sqlite
 from connectors.sql import Sqlite, tools
 from registry import Answered, AnyTool, parse_table, run_registry_tool
+from registry._foreign import open_foreign, origins_of
+from registry.errors import IngressRefused, ToolFailed
 from registry.testing.corpus import BODIES, CELLS, FAILURES, Attack
 from tests.support.deployments import deploy, until
 from tests.support.loops import in_loop
@@ -138,6 +141,41 @@ def test_the_same_writes_change_the_file_where_nothing_holds_them(write: str, pa
     assert path.read_bytes() != before
 
 
+# -- for connector authors -------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_a_value_beside_a_query_is_never_a_part_of_it(path: Path) -> None:
+    asked = Sqlite(path=path, name="shop")
+    query = "SELECT id, ? AS given FROM item WHERE name = ? OR id = ?"
+
+    for attack in [attack.text for attack in CELLS if is_name(attack.text)] + [
+        "x' OR 1=1 --",
+        "'; DELETE FROM item; --",
+    ]:
+        found = await query_sqlite(asked, query, [attack, attack, 2], origin="sellers")
+        assert open_foreign(found).rows == ((2, attack),)
+        assert origins_of(found) == ("sellers",)
+    assert open_foreign(await query_sqlite(asked, "SELECT ?, ?, ?", [None, 1.5, "a\0b"])).rows == ((None, 1.5, "a\0b"),)
+
+
+@pytest.mark.parametrize("parameters", [[], ["a"], ["a", "b", "c"], [2**70, "x"], ["\ud800", "x"]])
+@in_loop
+async def test_values_that_a_query_cannot_take_are_a_failure(parameters: list[str | int], path: Path) -> None:
+    with pytest.raises(ToolFailed, match=r"^The database 'shop' gave an error instead of rows\.") as failed:
+        await query_sqlite(Sqlite(path=path, name="shop"), "SELECT ?, ?", parameters)
+
+    assert failed.value.detail is not None
+
+
+@in_loop
+async def test_a_query_that_only_reads_is_what_an_author_asks_too(path: Path) -> None:
+    with pytest.raises(IngressRefused) as refused:
+        await query_sqlite(Sqlite(path=path, name="shop"), "DELETE FROM item WHERE name = ?", ["lamp"])
+
+    assert refused.value.code == "not_a_query"
+
+
 # -- bounds --------------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +197,14 @@ async def test_what_is_too_much_is_refused_and_not_cut(path: Path) -> None:
     assert bytes_.own.startswith(
         "Refused (too_large): The query gives more than 10 bytes, which is the most that is shown;"
     )
+
+
+@pytest.mark.parametrize("letter", ["a", "\x01", "é", "語", "🛋"], ids=ascii)
+@in_loop
+async def test_a_query_of_any_letters_may_be_as_long_as_any_other(letter: str, shop: tuple[AnyTool, ...]) -> None:
+    told = await ask(shop, "sql_query", query=f"SELECT length('{letter * 19_900}') AS n")
+
+    assert data_of(told)["rows"] == [[19_900]]
 
 
 @pytest.mark.parametrize("query", [ENDLESS, *STEPS.values()], ids=["recursion", *STEPS])

@@ -357,9 +357,7 @@ async def test_a_link_within_a_git_folder_shows_no_other_repository(
         shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
         part.symlink_to(there)
 
-    told = [
-        await ask(these, name, **arguments) for name, arguments in (("git_log", {}), ("git_show", {"revision": "main"}))
-    ]
+    told = [await ask(these, "git_log"), await ask(these, "git_show", revision="main")]
 
     assert "secret" not in "".join(one.outcome.text for one in told)
     if row["refused"]:

@@ -24,6 +24,8 @@ READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RE
 LOOKS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
 )
+# What the tables of FTS ask of a file when they are opened; with a value each would set something.
+ASKS = frozenset({"data_version", "page_size"})
 # They load code or open files; the last three are in no standard build.
 REACHES = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
 
@@ -98,6 +100,8 @@ def opened(order: dict[str, Any], is_refused: list[str]) -> sqlite3.Connection:
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in REACHES:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in LOOKS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in ASKS and second is None:
             return sqlite3.SQLITE_OK
         is_refused.append("")
         return sqlite3.SQLITE_DENY

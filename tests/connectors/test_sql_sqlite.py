@@ -130,6 +130,27 @@ async def test_a_query_changes_nothing(row: dict[str, Any], path: Path, shop: tu
         assert told.foreign == ()
 
 
+@pytest.mark.parametrize("row", rows("connectors/sql_sqlite_search.jsonl"), ids=lambda row: row["query"])
+@in_loop
+async def test_a_table_for_full_text_search_is_read_and_not_changed(row: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "found.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE VIRTUAL TABLE found USING fts5(text)")
+        connection.execute("CREATE VIRTUAL TABLE older USING fts4(text)")
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5vocab(found, row)")
+        for table in ("found", "older"):
+            connection.execute(f"INSERT INTO {table} VALUES ('a lamp')")
+    connection.close()
+    before = file.read_bytes()  # a small file of this test
+
+    told = await ask(tools(Sqlite(path=file, name="found")), "sql_query", query=row["query"])
+
+    assert told.code == row["code"], told.outcome.text
+    assert "rows" not in row or data_of(told)["rows"] == row["rows"]
+    assert file.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["found.db"]  # noqa: ASYNC240
+
+
 @pytest.mark.parametrize("write", ["DELETE FROM item", "PRAGMA user_version = 7", "CREATE TABLE stolen AS SELECT 1"])
 def test_the_same_writes_change_the_file_where_nothing_holds_them(write: str, path: Path) -> None:
     """What shows that the test above can fail."""

@@ -138,15 +138,16 @@ def absences(files: list[SourceFile]) -> Callable[[str], bool]:
     have = {name for source in files for name in source.names}
 
     @cache
-    def is_absent(qname: str) -> bool:
-        parts = qname.split(".")
-        if any(".".join(parts[:end]) in have for end in range(len(parts), 1, -1)) or qname in have:
-            return False
-        top = parts[0]
+    def is_on_disk(top: str) -> bool:
         return any(
             (folder / f"{top}.py").is_file() or next((folder / top).glob("*.py"), None) is not None
             for folder in folders
         )  # fmt: skip
+
+    def is_absent(qname: str) -> bool:
+        parts = qname.split(".")
+        seen = qname in have or any(".".join(parts[:end]) in have for end in range(len(parts), 1, -1))
+        return not seen and is_on_disk(parts[0])
 
     return is_absent
 

@@ -6,18 +6,15 @@ No piece loses or gains a character of the text that it is cut from, and nothing
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice, pairwise
-from tempfile import NamedTemporaryFile
 from typing import Final, Literal, TypeAlias, final
 
-from connectors import _knowledge_child as child
-from connectors._paging import as_text
-from connectors._process import run_process_sync
-from registry.errors import IngressRefused, ToolFailed
+from connectors._apart import read_apart_sync
+from registry import Foreign
+from registry.errors import IngressRefused
 
 NEEDS: Final = "The knowledge store needs inscriptis and markdown-it-py. Write: pip install 'hedgerow[knowledge]'"
 
@@ -37,6 +34,7 @@ MAX_PIECES: Final = 20_000
 # A parser looks at each line of Markdown with every rule that it has.
 MAX_LINES: Final = 100_000
 HTML_S: Final = 20.0
+MAX_ELEMENTS: Final = 50_000
 PIECE: Final = 1200
 MAX_HEADING: Final = 200
 
@@ -139,27 +137,22 @@ def sections_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def html_text(markup: str) -> str:
-    """A page as text. It is read in a process of its own, since 100,000 attributes keep the parser busy for minutes.
+    """A page as the words that it shows, without the targets of its links.
 
     Raises:
-        IngressRefused: code `too_deep`.
+        IngressRefused: codes `too_deep`, `too_large`.
         ToolFailed: it took too long, or more memory than one page may take.
     """
-    with NamedTemporaryFile(prefix="hedgerow-", suffix=".html") as page:
-        page.write(markup.encode())
-        page.flush()
-        ran = run_process_sync(
-            [sys.executable, "-I", child.__file__],
-            env={child.PAGE: page.name},
-            timeout_s=HTML_S,
-            max_bytes=4 * MAX_CHARS,
-        )
-    if ran.exit_code == child.TOO_DEEP:
+    page = read_apart_sync(
+        "html",
+        Foreign(markup.encode(), "a page"),
+        timeout_s=HTML_S,
+        options={"bare": 1, "max_chars": MAX_CHARS + 1, "max_bytes": 4 * MAX_CHARS},
+    )
+    # A page of which a part would be lost, or torn out of its lines, is refused and never stored without a word.
+    if page.measure(lambda found: bool(found["lost"] or found["folded"] or found["elements"] > MAX_ELEMENTS)):
         raise IngressRefused(
             "too_deep",
-            f"The page has elements within more than {child.MAX_DEPTH} others, or more than {child.MAX_ELEMENTS} of them. "
-            "Ingest its text.",
+            f"The page has elements within more than 100 others, or more than {MAX_ELEMENTS} of them. Ingest its text.",
         )
-    if ran.exit_code != 0:
-        raise ToolFailed("The page could not be read within the memory that one may take.")
-    return as_text(ran.stdout).for_program()  # for this program, which stores it with its origin
+    return page.map(lambda found: str(found["text"])).for_program()  # for this program, which stores it with its origin

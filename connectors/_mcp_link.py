@@ -30,7 +30,7 @@ from connectors._mcp_watch import Read, Watch, Write
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
 
-__all__ = ["Link", "Send"]
+__all__ = ["Link", "ModelT", "Send"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 ModelT_co = TypeVar("ModelT_co", bound=BaseModel, covariant=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeAlias, TypeVar, final
@@ -48,6 +49,14 @@ WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
 AND (r.rolsuper OR r.rolreplication OR r.rolname IN ('pg_execute_server_program', 'pg_read_server_files',
      'pg_write_server_files', 'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription'))
 """
+# A message of this kind is in the log at once, whatever becomes of the transaction; it goes to whoever reads the log.
+MAY_TELL: Final = """
+SELECT pg_catalog.count(*) FROM pg_catalog.pg_proc AS p, pg_catalog.pg_roles AS r
+WHERE p.proname = 'pg_logical_emit_message' AND p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
+AND pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER') AND pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')
+AND EXISTS (SELECT FROM pg_catalog.pg_replication_slots AS s WHERE s.slot_type = 'logical'
+            AND s.database = pg_catalog.current_database())
+"""
 MAX_DETAIL: Final = 4000
 # For the connection that asks the server to stop, and between two looks of psycopg at whether it was interrupted.
 CANCEL_S: Final = 1.0
@@ -84,6 +93,7 @@ async def ask_postgres(database: Postgres, query: str, bounds: Bounds) -> Foreig
     """
     check_text(query)
     bound_s = time_left(bounds.timeout_s)
+    ends = time.monotonic() + bound_s
     try:
         async with asyncio.timeout(bound_s):
             connection = await connected(database)
@@ -96,7 +106,8 @@ async def ask_postgres(database: Postgres, query: str, bounds: Bounds) -> Foreig
     except psycopg.Error:  # the connection broke; what the library says of it names hosts and users
         failed = ToolFailed(f"The connection to the database {database.name!r} was lost.")
     except Answered as error:
-        if error.state == TIMED_OUT:
+        # A query can cancel itself by a function, and then nothing took too long.
+        if error.state == TIMED_OUT and time.monotonic() >= ends:
             failed = ToolFailed(late(database, bound_s))
         else:
             failed = ToolFailed(f"The database {database.name!r} gave an error instead of rows.", error.said)
@@ -140,6 +151,12 @@ async def asked(connection: Connection, query: str, bounds: Bounds, bound_s: flo
         raise ToolFailed(
             "The role that this database is asked as may do more than read, so it is not asked. Connect as one that is no "
             "superuser, has no replication, and is no member of a role that may reach files, programs or other sessions."
+        )
+    (tells,) = await run(connection, MAY_TELL)
+    if tells.get_value(0, 0) != b"0":
+        raise ToolFailed(
+            "The log of this database is read by others (a logical replication slot), and the role that it is asked as may "
+            "write messages for them, so it is not asked. Revoke EXECUTE on pg_logical_emit_message from PUBLIC."
         )
     plain = await prepared(connection, query)
     names = [decoded(plain.fname(number)) for number in range(plain.nfields)]

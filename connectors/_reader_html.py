@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any, Final, cast, final
 
 # lxml and inscriptis bring no types; what comes of them is `Any` here and nowhere else.
 etree: Any = import_module("lxml.etree")
@@ -22,7 +23,7 @@ Display: Any = import_module("inscriptis.html_properties").Display
 STRICT: Any = import_module("inscriptis.css_profiles").STRICT_CSS_PROFILE
 Element = Any
 
-__all__ = ["plain", "read_html"]
+__all__ = ["Page", "plain", "read_html"]
 
 MAX_MARKUP: Final = 2_000_000
 MAX_DEPTH: Final = 100
@@ -31,32 +32,63 @@ MAX_TARGET: Final = 2000
 
 # Never text for a reader, whatever the page's style says.
 SILENT: Final = ("script", "style", "template", "head", "noframes", "object", "svg", "math", "audio", "video", "canvas")
+# What stands in for scripts and frames, which a browser shows in the place of it.
+INSTEAD: Final = ("noscript", "iframe")
 HIDDEN: Final = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 ROWS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "caption", "form", "section", "dl", "dt", "dd"})
 CELLS: Final = frozenset({"td", "th"})
 LISTS: Final = frozenset({"ul", "ol"})
 
 
-def read_html(content: bytes, *, max_chars: int) -> dict[str, Any]:
-    """Turn a page in UTF-8 into `text`; say whether it is `complete`, and how many `hidden` parts were left out."""
-    text, hidden, complete = plain(content, max_chars=max_chars)
-    return {"text": text, "hidden": hidden, "complete": complete}
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What became of a page."""
+
+    text: str
+    hidden: int = 0
+    """How many hidden parts were left out."""
+    complete: bool
+    """Whether the page and its text are whole."""
+    lost: bool = False
+    """Whether the parser dropped a part of the page, which lies too deep for it."""
+    folded: int = 0
+    """How many elements lay so deep that their text stands in one line."""
+    elements: int = 0
 
 
-def plain(content: bytes, *, max_chars: int) -> tuple[str, int, bool]:
-    """Return the text of a page, how many hidden parts were left out, and whether all of it is there."""
-    tree, complete = parsed(content[:MAX_MARKUP])
-    complete = complete and len(content) <= MAX_MARKUP
+def read_html(content: bytes, *, max_chars: int, max_bytes: int = MAX_MARKUP, bare: int = 0) -> dict[str, Any]:
+    """Turn a page in UTF-8 into what a `Page` holds."""
+    page = plain(content, max_chars=max_chars, max_bytes=max_bytes, bare=bool(bare))
+    return {name: getattr(page, name) for name in Page.__dataclass_fields__}
+
+
+def plain(content: bytes, *, max_chars: int, max_bytes: int = MAX_MARKUP, bare: bool = False) -> Page:
+    """Turn a page into text.
+
+    Args:
+        content: the page, in UTF-8.
+        max_chars: the longest text.
+        max_bytes: how much of the page is read.
+        bare: the words alone that are seen in a browser: no target of a link, no text for a picture, no stand-in for a
+            script or a frame, and nothing that is kept from those who are read to.
+    """
+    tree, whole = parsed(content[:max_bytes])
     if tree is None:
-        return "", 0, complete
+        return Page(text="", complete=len(content) <= max_bytes)
     title = " ".join((tree.findtext(".//title") or "").split())
-    hidden = without_hidden(tree)
-    flatten(tree)
-    text = Inscriptis(tree, ParserConfig(css=PROFILE, display_links=True, display_images=True)).get_text()
+    elements = sum(1 for _ in tree.iter())
+    hidden = without_hidden(tree, bare=bare)
+    folded = flatten(tree, bare=bare)
+    config = ParserConfig(css=dict(STRICT) if bare else PROFILE, display_links=not bare, display_images=not bare)
+    text = Inscriptis(tree, config).get_text()
     text = "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
     if title:
         text = f"{title}\n\n{text}"
-    return text[:max_chars], hidden, complete and len(text) <= max_chars
+    complete = whole and len(content) <= max_bytes and len(text) <= max_chars
+    return Page(
+        text=text[:max_chars], hidden=hidden, complete=complete, lost=not whole, folded=folded, elements=elements
+    )
 
 
 def profile() -> dict[str, Any]:
@@ -85,11 +117,11 @@ def parsed(content: bytes) -> tuple[Element | None, bool]:
     return tree, not any(error.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for error in parser.error_log)
 
 
-def without_hidden(tree: Element) -> int:
+def without_hidden(tree: Element, *, bare: bool) -> int:
     """Drop what is no text and what no reader of the page would see; count the second. Other ways of hiding are shown."""
-    for element in list(tree.iter(*SILENT)):
+    for element in list(tree.iter(*SILENT, *(INSTEAD if bare else ()))):
         drop(element)
-    found = [element for element in tree.iter() if is_hidden(element)]
+    found = [e for e in tree.iter() if is_hidden(e) or (bare and e.get("aria-hidden") == "true")]
     for element in found:
         drop(element)
     return len(found)
@@ -104,8 +136,8 @@ def drop(element: Element) -> None:
         element.drop_tree()
 
 
-def flatten(tree: Element) -> None:
-    """Take from the tree everything that could make the layout larger than the page."""
+def flatten(tree: Element, *, bare: bool) -> int:
+    """Take from the tree everything that could make the layout larger than the page; count what was folded."""
     deep: list[Element] = []
     for element, depth, lists in walk(tree):
         target = element.get("href", "") if element.tag == "a" else ""
@@ -116,7 +148,7 @@ def flatten(tree: Element) -> None:
         if alt:
             element.set("alt", alt[:MAX_TARGET])
         if element.tag in CELLS:
-            as_cell(element)
+            as_cell(element, "  " if bare else " | ")
         elif element.tag in ROWS or (element.tag in LISTS and lists > MAX_LISTS):
             element.tag = "div"
         if depth == MAX_DEPTH:
@@ -126,14 +158,15 @@ def flatten(tree: Element) -> None:
         tail = element.tail
         element.clear()
         element.text, element.tail = text, tail
+    return len(deep)
 
 
-def as_cell(element: Element) -> None:
+def as_cell(element: Element, between: str) -> None:
     previous = element.getprevious()
     is_first = previous is None
     element.tag = "span"
     if not is_first:
-        element.text = f" | {element.text or ''}"
+        element.text = f"{between}{element.text or ''}"
 
 
 def walk(tree: Element) -> Iterator[tuple[Element, int, int]]:

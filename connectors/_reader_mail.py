@@ -85,10 +85,10 @@ class Found:
             self.plain.append(decode_text(content, codec_of(part, content)).replace("\r\n", "\n"))
         else:
             markup = decode_text(content, codec_of(part, content)).encode("utf-8", "replace")
-            text, hidden, complete = plain(markup, max_chars=self.max_chars)
-            self.html.append(text)
-            self.hidden += hidden
-            self.complete = self.complete and complete
+            page = plain(markup, max_chars=self.max_chars)
+            self.html.append(page.text)
+            self.hidden += page.hidden
+            self.complete = self.complete and page.complete
 
 
 def leaves(message: Part, found: Found) -> Iterator[Part]:

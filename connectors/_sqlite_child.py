@@ -1,8 +1,8 @@
 """Asks one SQLite file one query, as a process of its own, and prints the rows as JSON. It must never write, and never import
 anything but the standard library: it is started by its path, without the folders of any package.
 
-How it ended is its exit code; what SQLite said is on standard error. The order to carry out is one variable of the
-environment, so that no other user of the machine can read it.
+How it ended is its exit code; what SQLite said is on standard error. The order to carry out is its standard input, which no
+other user of the machine can read, and which has room for a query of any letters.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from contextlib import suppress
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-ORDER = "HEDGEROW_SQLITE_ORDER"
-
 ROWS, BYTES, CHANGES, SEVERAL, NO_COLUMNS, SAID, MEMORY, NO_FILE = range(70, 78)
 
 # What a query may do. Everything else is refused by SQLite before the statement runs.
@@ -26,6 +24,8 @@ READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RE
 LOOKS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
 )
+# What the tables of FTS ask of a file when they are opened; with a value each would set something.
+ASKS = frozenset({"data_version", "page_size"})
 # They load code or open files; the last three are in no standard build.
 REACHES = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
 
@@ -34,13 +34,13 @@ SPILL_BYTES = 256 * 1024 * 1024
 
 
 def main() -> None:
-    order: dict[str, Any] = json.loads(os.environ[ORDER])
+    order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     limit(order)
     is_refused: list[str] = []
     try:
         connection = opened(order, is_refused)
         try:
-            found = connection.execute(order["query"])
+            found = connection.execute(order["query"], order["parameters"])
         except sqlite3.DatabaseError:
             if is_refused:
                 sys.exit(CHANGES)
@@ -54,7 +54,7 @@ def main() -> None:
     except (sqlite3.Warning, sqlite3.ProgrammingError) as error:
         # Python's own words: more than one statement. The class has another name in each version.
         end(SEVERAL if "one statement" in str(error) else SAID, error)
-    except (sqlite3.Error, UnicodeError) as error:
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:  # the last is of a number past 64 bits
         end(SAID, error)
     sys.stdout.buffer.write(json.dumps({"columns": columns, "rows": rows}).encode())
 
@@ -100,6 +100,8 @@ def opened(order: dict[str, Any], is_refused: list[str]) -> sqlite3.Connection:
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in REACHES:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in LOOKS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in ASKS and second is None:
             return sqlite3.SQLITE_OK
         is_refused.append("")
         return sqlite3.SQLITE_DENY

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -26,7 +26,7 @@ try:
     from mcp.client.session import ClientSession
 
     from connectors._mcp_answer import Page, Rendered, answered, of_call, of_prompt, of_resource
-    from connectors._mcp_link import Link, Send
+    from connectors._mcp_link import Link, ModelT, Send
 except ImportError as error:  # pragma: no cover  # a subprocess test without the SDK runs it
     if error.name is not None and error.name.partition(".")[0] in ("connectors", "registry"):
         raise
@@ -159,20 +159,30 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
 
+    async def read(
+        request: McpReadResource | McpGetPrompt,
+        send: Send[ModelT],
+        origin: str,
+        render: Callable[[ModelT, int], Rendered],
+    ) -> MixedReply:
+        try:
+            link: Link = link_of(links, request.server)
+            result = await link.ask(send, origin, doubt=False)
+        except IngressRefused as refused:
+            return refuse(refused.code, refused.sentence)
+        most = link.peer.limits.max_media_bytes
+        rendered = result.map(lambda found: render(found, most))
+        return answered(rendered, link.hide, Page(offset=request.offset, limit=request.limit, again=AGAIN))
+
     async def mcp_read_resource(request: McpReadResource) -> MixedReply:
         params = types.ReadResourceRequestParams(uri=request.uri)
 
         async def send(session: ClientSession, /) -> types.ReadResourceResult | types.InputRequiredResult:
             return await session.send_request(types.ReadResourceRequest(params=params), RESOURCE)
 
-        try:
-            link: Link = link_of(links, request.server)
-            result = await link.ask(send, resource_origin(request), doubt=False)
-        except IngressRefused as refused:
-            return refuse(refused.code, refused.sentence)
-        most = link.peer.limits.max_media_bytes
-        rendered = result.map(lambda found: of_resource(found, max_media_bytes=most))
-        return answered(rendered, link.hide, Page(offset=request.offset, limit=request.limit, again=AGAIN))
+        return await read(
+            request, send, resource_origin(request), lambda found, most: of_resource(found, max_media_bytes=most)
+        )
 
     async def mcp_get_prompt(request: McpGetPrompt) -> MixedReply:
         if not is_unicode(request.name, *request.arguments, *request.arguments.values()):
@@ -182,14 +192,9 @@ def tools(*peers: Peer, pins: Path, secrets: Secrets = no_secrets) -> tuple[AnyT
         async def send(session: ClientSession, /) -> types.GetPromptResult | types.InputRequiredResult:
             return await session.send_request(types.GetPromptRequest(params=params), PROMPT)
 
-        try:
-            link: Link = link_of(links, request.server)
-            result = await link.ask(send, prompt_origin(request), doubt=False)
-        except IngressRefused as refused:
-            return refuse(refused.code, refused.sentence)
-        most = link.peer.limits.max_media_bytes
-        rendered = result.map(lambda found: of_prompt(found, max_media_bytes=most))
-        return answered(rendered, link.hide, Page(offset=request.offset, limit=request.limit, again=AGAIN))
+        return await read(
+            request, send, prompt_origin(request), lambda found, most: of_prompt(found, max_media_bytes=most)
+        )
 
     return (
         ToolDef(

@@ -391,13 +391,18 @@ class GitRun:
         """Refuse a repository whose parts lie elsewhere: then its files would not be the ones that were allowed.
 
         Raises:
-            DeclarationError: it has no `.git` folder of its own.
+            DeclarationError: it has no `.git` folder of its own, or one that holds links.
         """
         folder = self.repository / ".git"
         if folder.is_symlink() or not folder.is_dir() or (folder / "commondir").exists():
             raise DeclarationError(
                 "connectors.terminal: repository has no '.git' folder of its own. Write the folder of a repository, not of a "
                 "linked work tree, a submodule or a bare repository."
+            )
+        if holds_links(folder):
+            raise DeclarationError(
+                "connectors.terminal: a part of repository's '.git' folder is a link, so what it shows may be another "
+                "repository's. Write the folder of a repository that holds its own objects and branches."
             )
 
     def environment(self, settings: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -458,6 +463,24 @@ class GitRun:
         if ran.exit_code != 0:
             raise ToolFailed(f"git ended with exit code {ran.exit_code}.", as_text(ran.stderr))
         return as_text(ran.stdout)
+
+
+# What git reads below a `.git` folder, beside its own entries; of the objects, their folders and packs alone.
+READ_BELOW: Final = frozenset({"refs", "reftable", "logs", "info", "worktrees"})
+PACKS: Final = frozenset({"pack", "info"})
+
+
+def holds_links(folder: Path) -> bool:
+    """Whether a part of a `.git` folder may lie elsewhere. Its hooks may, since none is ever run here."""
+    for at, folders, files in os.walk(folder):
+        inside = Path(at).relative_to(folder).parts
+        if any(Path(at, name).is_symlink() for name in (*folders, *files) if inside or name != "hooks"):
+            return True
+        if not inside:
+            folders[:] = [name for name in folders if name in READ_BELOW or name == "objects"]
+        elif inside == ("objects",):
+            folders[:] = [name for name in folders if name in PACKS]
+    return False
 
 
 async def capture(socket: str, request: TmuxPane) -> Foreign[str]:

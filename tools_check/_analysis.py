@@ -11,6 +11,7 @@ from typing import Final, Literal, final
 
 from tools_check import _call, _classes, _exec, _frameworks, _ours
 from tools_check._catalog import Catalog
+from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
 from tools_check._ir import Def, ModuleIR
 from tools_check._link import Module, Project
@@ -79,6 +80,7 @@ class Analysis:
     tools: list[Judged] = field(default_factory=list[Judged])
     noted: dict[tuple[str, str, int], Noted] = field(default_factory=dict[tuple[str, str, int], Noted])
     too_deep: set[str] = field(default_factory=set[str])
+    called: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])  # functions, by module and number
     hides_ours: bool = False  # a module of the user's own is named `registry`
 
 
@@ -90,11 +92,13 @@ def analyse(
     tick: Callable[[str], None] = lambda _text: None,
     frameworks: _frameworks.Frameworks | None = None,
     imports: Mapping[str, tuple[str, ...]] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Analysis:
     """Follow the tools that the root files define; with `frameworks`, those of other frameworks too.
 
     Args:
         imports: what each file imports, by its shown path.
+        elsewhere: for a second look, what this run does not hold.
     """
     listed = list(roots)
     found = Analysis()
@@ -103,6 +107,7 @@ def analyse(
             mine = [source for source in listed if source.shown in world.own]
             run = Run(Project(world.files, load), catalog)
             run.frameworks = frameworks
+            run.elsewhere = elsewhere
             for source in world.files:
                 for target in (imports or {}).get(source.shown, ()):
                     run.project.users.setdefault(target, []).append(source.name)
@@ -111,6 +116,7 @@ def analyse(
             for key, noted in run.noted.items():
                 found.noted.setdefault(key, noted)
             found.too_deep |= run.too_deep
+            found.called |= run.called
     found.tools.sort(key=lambda j: (j.tool.path, j.tool.site))
     return found
 
@@ -169,7 +175,8 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
         ]
         if run.round == 1:
             for module in modules:
-                follow_functions(run, module, spoken_of(run, module))
+                wanted = spoken_of(run, module) if run.elsewhere is None else entries(run.elsewhere, module)
+                follow_functions(run, module, wanted)
         before = {id(j.tool): j for j in judged}
         if run.version == version and len(run.tools) == known:
             break
@@ -187,9 +194,9 @@ def follow_functions(run: Run, module: Module, chosen: set[int]) -> None:
     """Follow those functions of a module that nobody has followed."""
     run.entry = True
     for index, definition in enumerate(module.ir.defs):
-        if (module.name, index) in run.visited or definition.parent >= 0 or definition.name == "<lambda>":
+        if definition.parent >= 0 or definition.name == "<lambda>" or index not in chosen:
             continue
-        if index not in chosen:
+        if (module.name, index) in run.visited and run.elsewhere is None:
             continue
         budget(run, STEPS_PER_ENTRY // 3)
         try:
@@ -197,6 +204,11 @@ def follow_functions(run: Run, module: Module, chosen: set[int]) -> None:
         except RecursionError:
             deeper(run, module.path)
     run.entry = False
+
+
+def entries(elsewhere: Elsewhere, module: Module) -> set[int]:
+    """The functions of a module that code elsewhere may call."""
+    return {i for i in range(len(module.ir.defs)) if elsewhere.is_entry(module.name, i)}
 
 
 def follow_function(run: Run, module: Module, index: int, definition: Def) -> None:

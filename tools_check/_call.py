@@ -200,6 +200,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
         case Func():
             _frameworks.made_here(run, frame, ref, args)
             variants = run.variants.get((ref.module, ref.at))
+            run.called.add((ref.module, ref.at))
             result = _exec.invoke(run, frame, ref, args, site)
             return result if variants is None else join(result, call(run, frame, variants, args, site))
         case Ext():
@@ -234,6 +235,7 @@ def call_object(run: Run, frame: Frame, obj: Obj, args: Args, site: int) -> Valu
     if obj.kind == "inst":
         method = _classes.find_method(run, obj.cls, "__call__")
         if method is not None:
+            run.called.add((method.module, method.at))
             return _exec.invoke(run, frame, _classes.bind(method, of(obj)), args, site)
         for base in _classes.mro(run, obj.cls)[1]:
             return _models.call_method(run, frame, Method("ext", f"{base}.__call__", of(obj)), args, site)

@@ -18,6 +18,7 @@ from tools_check._facts import Facts
 from tools_check._files import SourceFile, find_files
 from tools_check._finding import Finding, TraceStep
 from tools_check._scan import REGISTRY, SUPPRESSES, WORDINGS, importers
+from tools_check._second_look import Seen, doubt
 from tools_check._store import FOLDER, Store
 from tools_check._suppress import Suppression, suppressions
 from tools_check._ways import listed
@@ -126,7 +127,17 @@ def check_files(files: list[SourceFile], store: Store, options: Options) -> Repo
         from_list=lambda path: Path(os.path.relpath(path, config.folder)).as_posix(),
     )
     found = raw_findings(facts)
-    findings, silenced = apply_silence(found, facts, config)
+    kept, silenced = apply_silence(found, facts, config)
+    seen = Seen(
+        files=files,
+        users=lambda paths: importers(by_path, store.scans, paths),
+        load=store.load,
+        catalog=lambda: catalog_of(config),
+        imports=imports_of(store),
+        exclude=config.exclude,
+    )
+    doubt(facts, seen, options.tick)
+    findings = [*kept, *unused(facts, config)]
     loud = {finding.file for finding in found if finding.rule in OVER_TEXTS}
     for source in texts:
         if source.shown not in loud and source.shown not in options.overlay:
@@ -169,7 +180,7 @@ OVER_TEXTS: Final = frozenset(
 
 
 def raw_findings(facts: Facts) -> list[Finding]:
-    """Every rule's findings, each once. The last rule reads what comments silenced, so `apply_silence` asks it itself."""
+    """Every rule's findings, each once. The last rule reads what comments silenced, so `unused` asks it."""
     seen: set[tuple[str, str, int, int, str]] = set()
     found: list[Finding] = []
     for finding in (finding for rule in ALL if rule.name != UNUSED for finding in rule.check(facts)):
@@ -184,14 +195,19 @@ UNUSED: Final = "unused-suppression"
 
 
 def apply_silence(found: list[Finding], facts: Facts, config: Config) -> tuple[list[Finding], int]:
-    """The findings without those that a comment or the configuration silences, with the comments that silence nothing."""
+    """The findings without those that a comment or the configuration silences, and the number of those."""
+    kept = [f for f in found if not is_ignored(f, config) and not silences(facts.suppressions.get(f.file, []), f)]
+    return kept, len(found) - len(kept)
 
-    def is_ignored(finding: Finding) -> bool:
-        return any(re.search(pattern, finding.file) and finding.rule in rules for pattern, rules in config.ignores)
 
-    kept = [f for f in found if not is_ignored(f) and not silences(facts.suppressions.get(f.file, []), f)]
-    unused = [f for f in BY_NAME[UNUSED].check(facts) if not is_ignored(f)]
-    return [*kept, *unused], len(found) - len(kept)
+def unused(facts: Facts, config: Config) -> list[Finding]:
+    """The comments that silence nothing."""
+    return [f for f in BY_NAME[UNUSED].check(facts) if not is_ignored(f, config)]
+
+
+def is_ignored(finding: Finding, config: Config) -> bool:
+    """Whether the configuration silences a finding."""
+    return any(re.search(pattern, finding.file) and finding.rule in rules for pattern, rules in config.ignores)
 
 
 def silences(found: list[Suppression], finding: Finding) -> bool:

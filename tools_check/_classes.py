@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _eval, _exec, _types
+from tools_check import _call, _elsewhere, _eval, _exec, _types
 from tools_check._ir import Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import Env, Frame, Run
@@ -395,6 +395,8 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
             found = annotated
     if not parts and not obj.exact:
         parts.extend(overrides(run, frame, cls, name, me, site))
+    if run.elsewhere is not None and is_filled_elsewhere(run, obj, found):
+        parts.append(labelled(_elsewhere.LABELS, DATA))
     if parts:
         return join(*parts)
     if name == "__class__":
@@ -435,6 +437,16 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if obj.elem.labels:
         return labelled(obj.elem.labels)
     return EMPTY
+
+
+def is_filled_elsewhere(run: Run, obj: Obj, found: Value | None) -> bool:
+    """Whether what an instance holds may have been put there by code that is not in this run."""
+    if found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
+        return False
+    outside = mro(run, obj.cls)[1]
+    if "registry.ToolInput" in outside:
+        return False  # the dispatcher fills it
+    return not obj.exact or (run.elsewhere is not None and any(run.elsewhere.is_absent(base) for base in outside))
 
 
 def is_filled_by_callers(run: Run, cls: Cls, name: str) -> bool:
@@ -533,6 +545,15 @@ def is_plain(run: Run, frame: Frame, annotation: Node, depth: int = 0) -> bool:
     return bool(refs) and all(
         is_enum(run, ref) if isinstance(ref, Cls) else isinstance(ref, Ext) and ref.qname in SAFE_TYPES for ref in refs
     )
+
+
+def is_ours_by_type(run: Run, frame: Frame, annotation: Node | None) -> bool:
+    """Whether no value of an annotation can hold a stranger's words: plain by its type, or one of our own words."""
+    if annotation is None:
+        return False
+    if annotation[0] == "s" and (dotted(annotation[1]) or "").rpartition(".")[2] == "Literal":
+        return True
+    return is_plain(run, frame, annotation)
 
 
 def run_writers(run: Run, obj: Obj, name: str) -> None:

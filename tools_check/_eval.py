@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _exec, _models, _names, _narrow, _ours
+from tools_check import _call, _classes, _elsewhere, _exec, _models, _names, _narrow, _ours
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -380,7 +380,7 @@ def on_formatted(run: Run, frame: Frame, node: Node) -> Value:
 
 def note_foreign(run: Run, frame: Frame, value: Value, how: str) -> None:
     """Foreign text that is made into a plain string by hand."""
-    if any(obj.kind == "foreign" for obj in value.objects()):
+    if any(obj.kind == "foreign" for obj in value.objects()) or _elsewhere.is_from(value.labels):
         run.note("foreign-format", frame, here(frame), how, flat(value))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
+from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _match, _names, _narrow, _outside, _types
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
 from tools_check._memo import Kept, Told, Write, keep, tell
@@ -63,6 +63,8 @@ def block(run: Run, frame: Frame, body: tuple[Node, ...]) -> bool:
         if not run.spend():
             return True
         frame.ordinal = statement[0]
+        if run.elsewhere is not None:
+            run.elsewhere.reached.add((frame.module.path, statement[0]))
         handler = STATEMENTS.get(statement[1])
         if handler is not None and not handler(run, frame, statement):
             return False
@@ -732,6 +734,8 @@ def call_with_types(
                 value = CLEAN
             if param.default is not None:
                 value = join(value, _eval.evaluate(run, inner, param.default))
+            if run.elsewhere is not None and not outside and not _classes.is_ours_by_type(run, inner, param.annotation):
+                value = _elsewhere.may_hold(value)
         if param.kind == "k":
             keywords.append((param.name, value))
         else:

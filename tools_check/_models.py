@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _ours, _outside, _prompts
+from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _ours, _outside, _prompts
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -120,6 +120,8 @@ PLAIN: Final = frozenset(name for kind in (str, bytes, dict, list, set) for name
 def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
     """A method of a string, a number, or of a JSON-like value of which only the labels are known."""
     receiver = ref.receiver
+    if ref.name == "handler" and _elsewhere.is_from(receiver.labels):
+        run.note("handler-bypass", frame, site, "handler")
     if ref.name in SCALAR:
         return CLEAN
     labels: list[Labels] = [receiver.labels]

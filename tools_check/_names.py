@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Final
 
-from tools_check import _classes, _exec
+from tools_check import _classes, _elsewhere, _exec
 from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -22,6 +22,7 @@ from tools_check._values import (
     join,
     of,
     sorted_refs,
+    with_labels,
 )
 
 BUILTINS: Final = frozenset(dir(builtins)) | {"reveal_type"}
@@ -149,7 +150,9 @@ def member(run: Run, module_name: str, name: str) -> Value:
         full = f"{module_name}.{name}"
         if run.project.has(full) and not is_ours(run, full):
             return of(Mod(full))
-        return of(Ext(run.catalog.resolve(full)))
+        outside = of(Ext(run.catalog.resolve(full)))
+        absent = run.elsewhere is not None and run.elsewhere.is_absent(full) and run.catalog.library(full) is None
+        return with_labels(outside, _elsewhere.LABELS) if absent else outside
     _exec.run_module(run, module)
     found = module.env.get(name)
     if found is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _classes, _eval, _prompts
+from tools_check import _call, _classes, _elsewhere, _eval, _prompts
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import (
     CLEAN,
@@ -229,8 +229,8 @@ BLOCKS: Final = 3
 
 def note_fragments(run: Run, frame: Frame, args: _call.Args, site: int) -> None:
     """Each foreign part becomes a block of its own; more than three are hard to read."""
-    blocks = sum(any(o.kind == "foreign" for o in part.objects()) for part in args.positional)
-    if blocks > BLOCKS:
+    blocks = sum(any(o.kind == "foreign" for o in p.objects()) or _elsewhere.is_from(p.labels) for p in args.positional)
+    if blocks > BLOCKS or (args.star is not None and _elsewhere.is_from(args.star.labels)):
         run.note("fragmented-reply", frame, site, str(blocks))
 
 

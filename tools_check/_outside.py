@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _models, _names, _ours, _prompts, _shapes
+from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _models, _names, _ours, _prompts, _shapes
+from tools_check._ir import SITE_BITS
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -56,6 +57,11 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     if made is not None:
         return made
     entry = run.catalog.call(qname)
+    if run.elsewhere is not None and entry.kind in ("unknown", "new") and run.elsewhere.is_absent(qname):
+        run.elsewhere.asked.add((frame.module.path, site >> SITE_BITS))
+        run.event(frame, _elsewhere.LABELS)
+        _call.callbacks(run, frame, args, site, _call.Args((labelled(_elsewhere.LABELS, DATA),)))
+        return labelled(_elsewhere.LABELS, DATA)
     if entry.kind == "own":
         effect = run.catalog.effects.get(qname)
         if effect:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from tools_check._catalog import Catalog
+from tools_check._elsewhere import Elsewhere
 from tools_check._ir import Def, Node
 from tools_check._link import Module, Project
 from tools_check._memo import Effects, Kept, add_effect
@@ -164,7 +165,9 @@ class Run:
         self.tools: dict[Any, ToolSeen] = {}
         self.entry = False
         self.visited: set[tuple[str, int]] = set()
+        self.called: set[tuple[str, int]] = set()  # of those, the ones that are called with arguments
         self.fenced: set[Root] = set()  # what was fenced on its way, and may stand in a prompt
+        self.elsewhere: Elsewhere | None = None  # set in a second look alone
         self.frameworks: Any = None
         self.searched: set[Cls] = set()
         self.originals: dict[Any, Func] = {}

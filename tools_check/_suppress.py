@@ -26,6 +26,7 @@ class Suppression:
     rules: tuple[str, ...] = ()
     fault: str = ""
     used: bool = False
+    doubted: bool = False  # what it silences may be there once files are seen that this run does not hold
 
 
 def suppressions(source: str, known: Collection[str]) -> list[Suppression]:

@@ -52,7 +52,6 @@ class Row:
             "trace": [{"file": s.file, "line": s.line, "text": s.text, "why": s.why} for s in self.trace],
         }
 
-
     def to_keep(self) -> tuple[Any, ...]:
         """Plain data, for `marshal`."""
         facts = [getattr(self, f.name) for f in fields(self) if f.name != "trace"]

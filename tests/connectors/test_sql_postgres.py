@@ -272,6 +272,49 @@ async def test_a_role_that_may_do_more_than_read_is_not_asked(role: str, server:
     assert told.own.startswith("The tool failed.\nThe role that this database is asked as may do more than read")
 
 
+MESSAGE = "SELECT pg_logical_emit_message(false, 'outbox', 'refund everybody')"
+TELLING = "SELECT oid::regprocedure::text FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
+READ = "SELECT data FROM pg_logical_slot_get_changes('outbox', NULL, NULL, 'include-xids', '0')"
+
+
+def read_log(owner: psycopg.Connection) -> str:
+    """What others read in the log. What is not on the disk yet is not read, and each commit of ours takes it there."""
+    owner.execute("SET synchronous_commit = on; CREATE TABLE now(); DROP TABLE now")
+    return str(owner.execute(READ).fetchall())
+
+
+@in_loop
+async def test_nothing_is_written_into_a_log_that_others_read() -> None:
+    """Such a message is there although its transaction is read only and never committed."""
+    with running_postgres("wal_level=logical", "max_wal_senders=2") as server, server.owner() as owner:
+        these = tools(Postgres(name="shop", secrets=secrets(server.dsn())))
+        unread = await ask(these, "sql_query", query=MESSAGE)
+        owner.execute("SELECT pg_create_logical_replication_slot('outbox', 'test_decoding')")
+        with psycopg.connect(server.dsn()) as reader:
+            reader.execute(MESSAGE.encode())
+            reader.rollback()
+        assert "refund everybody" in read_log(owner)  # what the test is about
+
+        open_to_all = await ask(these, "sql_query", query=MESSAGE)
+        harmless = await ask(these, "sql_query", query="SELECT 1")
+        owner.execute("CREATE ROLE teller NOINHERIT")
+        for (function,) in owner.execute(TELLING).fetchall():
+            owner.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC".encode())
+            owner.execute(f"GRANT EXECUTE ON FUNCTION {function} TO teller".encode())
+        owner.execute("GRANT teller TO reader")
+        by_a_role = await ask(these, "sql_query", query="SELECT 1")
+        owner.execute("REVOKE teller FROM reader")
+        revoked = await ask(these, "sql_query", query=MESSAGE)
+
+        assert "refund everybody" not in read_log(owner)
+
+    assert unread.code == "answered"
+    for refused in (open_to_all, harmless, by_a_role):
+        assert (refused.code, refused.foreign) == ("failed", ())
+        assert refused.own.startswith("The tool failed.\nThe log of this database is read by others")
+    assert (revoked.code, revoked.own) == ("failed", GAVE_AN_ERROR)
+
+
 @in_loop
 async def test_a_superuser_that_wears_a_reader_s_role_is_not_asked(server: PostgresServer) -> None:
     """`set_config('role', 'none')` would take it off again, in the middle of a query."""

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from connectors.ingress import query_sqlite
 from connectors.sql import Sqlite, tools
 from registry import Answered, AnyTool, parse_table, run_registry_tool
+from registry._foreign import open_foreign, origins_of
+from registry.errors import IngressRefused, ToolFailed
 from registry.testing.corpus import BODIES, CELLS, FAILURES, Attack
 from tests.support.deployments import deploy, until
 from tests.support.loops import in_loop
@@ -127,6 +130,27 @@ async def test_a_query_changes_nothing(row: dict[str, Any], path: Path, shop: tu
         assert told.foreign == ()
 
 
+@pytest.mark.parametrize("row", rows("connectors/sql_sqlite_search.jsonl"), ids=lambda row: row["query"])
+@in_loop
+async def test_a_table_for_full_text_search_is_read_and_not_changed(row: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "found.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE VIRTUAL TABLE found USING fts5(text)")
+        connection.execute("CREATE VIRTUAL TABLE older USING fts4(text)")
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5vocab(found, row)")
+        for table in ("found", "older"):
+            connection.execute(f"INSERT INTO {table} VALUES ('a lamp')")
+    connection.close()
+    before = file.read_bytes()  # a small file of this test
+
+    told = await ask(tools(Sqlite(path=file, name="found")), "sql_query", query=row["query"])
+
+    assert told.code == row["code"], told.outcome.text
+    assert "rows" not in row or data_of(told)["rows"] == row["rows"]
+    assert file.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["found.db"]  # noqa: ASYNC240
+
+
 @pytest.mark.parametrize("write", ["DELETE FROM item", "PRAGMA user_version = 7", "CREATE TABLE stolen AS SELECT 1"])
 def test_the_same_writes_change_the_file_where_nothing_holds_them(write: str, path: Path) -> None:
     """What shows that the test above can fail."""
@@ -136,6 +160,41 @@ def test_the_same_writes_change_the_file_where_nothing_holds_them(write: str, pa
     connection.close()
 
     assert path.read_bytes() != before
+
+
+# -- for connector authors -------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_a_value_beside_a_query_is_never_a_part_of_it(path: Path) -> None:
+    asked = Sqlite(path=path, name="shop")
+    query = "SELECT id, ? AS given FROM item WHERE name = ? OR id = ?"
+
+    for attack in [attack.text for attack in CELLS if is_name(attack.text)] + [
+        "x' OR 1=1 --",
+        "'; DELETE FROM item; --",
+    ]:
+        found = await query_sqlite(asked, query, [attack, attack, 2], origin="sellers")
+        assert open_foreign(found).rows == ((2, attack),)
+        assert origins_of(found) == ("sellers",)
+    assert open_foreign(await query_sqlite(asked, "SELECT ?, ?, ?", [None, 1.5, "a\0b"])).rows == ((None, 1.5, "a\0b"),)
+
+
+@pytest.mark.parametrize("parameters", [[], ["a"], ["a", "b", "c"], [2**70, "x"], ["\ud800", "x"]])
+@in_loop
+async def test_values_that_a_query_cannot_take_are_a_failure(parameters: list[str | int], path: Path) -> None:
+    with pytest.raises(ToolFailed, match=r"^The database 'shop' gave an error instead of rows\.") as failed:
+        await query_sqlite(Sqlite(path=path, name="shop"), "SELECT ?, ?", parameters)
+
+    assert failed.value.detail is not None
+
+
+@in_loop
+async def test_a_query_that_only_reads_is_what_an_author_asks_too(path: Path) -> None:
+    with pytest.raises(IngressRefused) as refused:
+        await query_sqlite(Sqlite(path=path, name="shop"), "DELETE FROM item WHERE name = ?", ["lamp"])
+
+    assert refused.value.code == "not_a_query"
 
 
 # -- bounds --------------------------------------------------------------------------------------------------------
@@ -159,6 +218,14 @@ async def test_what_is_too_much_is_refused_and_not_cut(path: Path) -> None:
     assert bytes_.own.startswith(
         "Refused (too_large): The query gives more than 10 bytes, which is the most that is shown;"
     )
+
+
+@pytest.mark.parametrize("letter", ["a", "\x01", "é", "語", "🛋"], ids=ascii)
+@in_loop
+async def test_a_query_of_any_letters_may_be_as_long_as_any_other(letter: str, shop: tuple[AnyTool, ...]) -> None:
+    told = await ask(shop, "sql_query", query=f"SELECT length('{letter * 19_900}') AS n")
+
+    assert data_of(told)["rows"] == [[19_900]]
 
 
 @pytest.mark.parametrize("query", [ENDLESS, *STEPS.values()], ids=["recursion", *STEPS])

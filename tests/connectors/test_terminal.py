@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -335,6 +336,36 @@ async def test_a_work_tree_elsewhere_is_not_read(repository: Path, tmp_path: Pat
 
     assert "+changed" in told.foreign[0]
     assert "the secret outside" not in told.foreign[0]
+
+
+@pytest.mark.parametrize("row", rows("connectors/git_links.jsonl"), ids=lambda row: "+".join(row["links"]))
+@in_loop
+async def test_a_link_within_a_git_folder_shows_no_other_repository(
+    row: dict[str, Any], repository: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q", "-b", "main")
+    (other / "secret").write_text("the secret of another repository\n")
+    git(other, "add", ".")
+    git(other, "commit", "-q", "-m", "A secret")
+    git(other, "pack-refs")
+    git(other, "gc", "-q")
+    these = tools(repository)
+    for name in row["links"]:
+        part, there = repository / ".git" / name, other / ".git" / row.get("to", name)
+        shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+        part.symlink_to(there)
+
+    told = [await ask(these, "git_log"), await ask(these, "git_show", revision="main")]
+
+    assert "secret" not in "".join(one.outcome.text for one in told)
+    if row["refused"]:
+        assert {one.code for one in told} == {"failed"}
+        with pytest.raises(DeclarationError, match=r"a part of repository's '\.git' folder is a link"):
+            tools(repository)
+    else:
+        assert {one.code for one in told} == {"answered"}
 
 
 @in_loop

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,26 @@ def test_every_decision_is_in_the_index() -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
 
     assert [path.name for path in sorted(folder.glob("0*.md")) if f"({path.name})" not in index] == []
+
+
+def test_no_example_imports_what_is_not_public() -> None:
+    """What a page says to import is a promise."""
+    found = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in sorted((ROOT / "docs" / "examples").rglob("*.py"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.match(r"\s*(?:from|import)\s+(?:registry|connectors|tools_check)\b.*(?:\.|import\s+)_", line)
+    ]
+
+    assert found == []
+
+
+NAMED = re.compile(r"^\| [^|]+ \| (?P<names>`\w+`(?:, `\w+`)*) \| `(?P<module>connectors\.\w+)`", re.MULTILINE)
+
+
+def test_the_ways_in_that_the_guide_for_connectors_names_can_be_imported() -> None:
+    page = (ROOT / "docs" / "how-to" / "write-a-connector.md").read_text(encoding="utf-8")
+    named = {(row["module"], name.strip("`")) for row in NAMED.finditer(page) for name in row["names"].split(", ")}
+
+    assert ("connectors.documents", "html_to_text") in named
+    assert [(module, name) for module, name in sorted(named) if name not in import_module(module).__all__] == []

@@ -66,8 +66,12 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Generator[PostgresServer]:
-    """Start a server with a database `shop` and a role `reader` that may read; stop it at the end."""
+def running_postgres(*settings: str) -> Generator[PostgresServer]:
+    """Start a server with a database `shop` and a role `reader` that may read; stop it at the end.
+
+    Args:
+        settings: beside those of every test, such as `wal_level=logical`; the last of a name holds.
+    """
     there = programs()
     assert there is not None, "initdb is missing: install postgresql"
     # Not below pytest's folder: the server's user must be able to enter it, and a socket's path must be short.
@@ -92,7 +96,7 @@ def running_postgres() -> Generator[PostgresServer]:
         ]
         run([*as_user, str(there / "initdb"), "-D", str(data), *made], folder)
         (data / "pg_hba.conf").write_text(RULES)
-        options = [option for setting in SETTINGS for option in ("-c", setting)]
+        options = [option for setting in (*SETTINGS, *settings) for option in ("-c", setting)]
         with (folder / "log").open("wb") as log:
             server = subprocess.Popen(
                 [*as_user, str(there / "postgres"), "-D", str(data), "-k", str(folder / "run"), *options],

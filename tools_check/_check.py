@@ -91,7 +91,7 @@ def check_paths(paths: Iterable[Path], options: Options) -> Report:
     files = find_files(paths, options.config.exclude)
     store = make_store(options)
     for shown, data in options.overlay.items():
-        store._data[shown] = data
+        store.overlay[shown] = data
     store.scan_all(files)
     key = answer_key("check", files, options)
     if store.unchanged() and not options.overlay:

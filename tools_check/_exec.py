@@ -572,7 +572,7 @@ def invoke_fresh(
         spent = share if cut else 0
         kept = keep(value, inner.events, inner.called, inner.effects, given(func, args), inner.start, spent)
         if kept is not None:
-            run.memo[key] = kept
+            run.keep(key, kept)
     return Kept(value=value, events=inner.events, called=inner.called)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import final
+from typing import Final, final
 
 from tools_check._analysis import Analysis, Judged
 from tools_check._finding import Finding, Severity, TraceStep
@@ -14,6 +14,8 @@ from tools_check._positions import Positions, positions
 from tools_check._run import Noted
 from tools_check._suppress import Suppression
 from tools_check._values import Label, Value
+
+PLACES: Final = 24  # files of which the trees are kept: a thousand of them are most of a run's memory
 
 
 @final
@@ -32,9 +34,12 @@ class Facts:
 
     def places(self, path: str) -> Positions:
         """The positions of one file."""
-        found = self._places.get(path)
+        found = self._places.pop(path, None)
         if found is None:
-            found = self._places[path] = positions(self.read(path))
+            found = positions(self.read(path))
+            while len(self._places) >= PLACES:
+                del self._places[next(iter(self._places))]
+        self._places[path] = found  # the last one asked for stands last
         return found
 
     def noted(self, rule: str) -> list[Noted]:

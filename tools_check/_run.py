@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, final
 
 from tools_check._catalog import Catalog
@@ -31,6 +32,7 @@ from tools_check._values import (
 )
 
 MAX_DEPTH: Final = 28
+KEPT_CALLS: Final = 3_000
 # What gives text that is fenced, or that stands in a prompt with its origin.
 FENCING: Final = frozenset(
     {"fence_untrusted", "stranger", "registry.run_registry_tool", "registry.run_registry_tool_sync",
@@ -225,6 +227,13 @@ class Run:
             self.noted[key] = Noted(
                 rule=rule, path=frame.module.path, site=site, text=text, labels=labels, strength=strength, inside=inside
             )
+
+    def keep(self, key: Any, kept: Kept) -> None:
+        """Keep a call for the next one of its kind; of very many, the older half is forgotten."""
+        if len(self.memo) >= KEPT_CALLS:
+            for old in list(islice(self.memo, KEPT_CALLS // 2)):
+                del self.memo[old]
+        self.memo[key] = kept
 
     # -- heap
 

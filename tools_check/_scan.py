@@ -50,7 +50,12 @@ def scan(data: bytes, source: SourceFile, marker: bytes, frameworks: re.Pattern[
         words |= SUPPRESSES
     if frameworks.search(data):
         words |= FRAMEWORK
-    return Scan(blake2b(data, digest_size=20).digest(), words, imports_of(data, source))
+    return Scan(digest_of(data), words, imports_of(data, source))
+
+
+def digest_of(data: bytes) -> bytes:
+    """What names the bytes of a file."""
+    return blake2b(data, digest_size=20).digest()
 
 
 def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:

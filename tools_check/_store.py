@@ -18,7 +18,7 @@ from typing import Any, Final, TypeGuard, final
 
 from tools_check._files import SourceFile
 from tools_check._ir import ModuleIR, is_node, pack, unpack
-from tools_check._scan import WORDINGS, Scan, scan
+from tools_check._scan import WORDINGS, Scan, digest_of, scan
 
 # Grows with every change of the small form, of the scan, or of what either holds.
 FORMAT: Final = 5
@@ -38,7 +38,7 @@ class Store:
         self.faults: dict[str, str] = {}
         self.parsed = 0
         self.bytes_parsed = 0
-        self._data: dict[str, bytes] = {}
+        self.overlay: dict[str, bytes] = {}  # what stands for a file instead of its bytes on disk
         self._ready: dict[str, ModuleIR | None] = {}
         self._index_name = f"index-{version}" if version else "index"  # what rules found is in it: of one version
         self._known: dict[str, Any] = self._read(self._index_name, {})
@@ -80,17 +80,23 @@ class Store:
     # -- files
 
     def read(self, source: SourceFile) -> bytes:
-        """The bytes of a file; an unreadable one is a fault."""
-        data = self._data.get(source.shown)
-        if data is None:
-            try:
-                if source.path.exists() and not source.path.is_file():
-                    raise OSError(errno.EINVAL, "no regular file")  # a pipe or a device would never end
-                data = source.path.read_bytes()
-            except OSError as error:
-                self.faults[source.shown] = error.strerror or type(error).__name__
-                data = b""
-            self._data[source.shown] = data
+        """The bytes of a file; an unreadable one is a fault, and so is one that is another than it was a moment ago.
+
+        They are read each time they are asked for: what a thousand files hold is most of what a run would keep.
+        """
+        given = self.overlay.get(source.shown)
+        if given is not None:
+            return given
+        try:
+            if source.path.exists() and not source.path.is_file():
+                raise OSError(errno.EINVAL, "no regular file")  # a pipe or a device would never end
+            data = source.path.read_bytes()
+        except OSError as error:
+            self.faults[source.shown] = error.strerror or type(error).__name__
+            return b""
+        scanned = self.scans.get(source.shown)
+        if scanned is not None and source.shown not in self.faults and scanned.digest != digest_of(data):
+            self.faults[source.shown] = "changed while it was being checked"
         return data
 
     def scan_all(self, files: Iterable[SourceFile]) -> None:

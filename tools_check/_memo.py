@@ -31,6 +31,7 @@ from tools_check._values import (
 
 MAX_EFFECTS: Final = 48
 MAX_COPIES: Final = 120
+MAX_LOOKS: Final = 1_500  # referents that one copy, or one comparison, looks at
 DEPTH: Final = 3
 LAST: Final = sys.maxsize
 
@@ -80,7 +81,7 @@ def keep(
         return Kept(value=value, events=events, called=called, spent=spent)
     if len(effects) > MAX_EFFECTS:
         return None
-    copies = Copies(Pairs({}, {}, {}), made_after)
+    copies = Copies(Pairs({}, {}, {}, [MAX_LOOKS]), made_after)
     reached = within(arguments) if effects else {}
     if any(news and target not in reached for (target, _), (_, news) in effects.items()):
         return None
@@ -101,7 +102,7 @@ def keep(
 
 def within(arguments: tuple[Value, ...]) -> dict[Obj, Obj]:
     """The objects that arguments lead to, as far as `tell` looks."""
-    pairs = Pairs({}, {}, {})
+    pairs = Pairs({}, {}, {}, [MAX_LOOKS])
     for value in arguments:
         pairs.add(value, value, DEPTH)
     return pairs.same
@@ -129,7 +130,7 @@ class Told(NamedTuple):
 
 def tell(kept: Kept, arguments: tuple[Value, ...]) -> Told | None:
     """The same call with these arguments; None when what it wrote to is not found among them."""
-    pairs = Pairs({}, {}, {})
+    pairs = Pairs({}, {}, {}, [MAX_LOOKS])
     for old, new in zip(kept.arguments, arguments, strict=True):
         pairs.add(old, new, DEPTH)
     same = pairs.same
@@ -143,7 +144,7 @@ def tell(kept: Kept, arguments: tuple[Value, ...]) -> Told | None:
             Write(target, key, copies.value(stored))
             for target, (_, key, stored) in zip(writes_to, kept.writes, strict=True)
         ]
-        copies.made_after = LAST  # an exception that was raised twice may be one: nobody fills it
+        copies.made_after, copies.done = LAST, {}  # an exception that was raised twice may be one: nobody fills it
         return Told(value, writes, {kind: copies.value(event) for kind, event in kept.events.items()})
     except TooMany:
         return None
@@ -155,6 +156,7 @@ class Pairs(NamedTuple):
     same: dict[Obj, Obj]
     closures: dict[Any, Any]
     labels: dict[Label, Labels]
+    left: list[int]  # how many referents it may still look at
 
     def add(self, old: Value, new: Value, depth: int) -> None:
         """Compare two values that have one digest."""
@@ -164,6 +166,9 @@ class Pairs(NamedTuple):
                 have = self.labels.get(label)
                 self.labels[label] = alike if have is None else join_labels((have, alike))
         if depth <= 0 or not old.refs or len(old.refs) != len(new.refs):
+            return
+        self.left[0] -= len(old.refs)
+        if self.left[0] < 0:
             return
         for before, now in zip(sorted_refs(old), sorted_refs(new), strict=True):
             if before.__class__ is not now.__class__:
@@ -203,12 +208,15 @@ class TooMany(Exception):
 class Copies:
     """Values with other labels and objects in the places of some: what a call made is made anew, once each."""
 
-    __slots__ = ("closures", "labels", "left", "made_after", "same")
+    __slots__ = ("closures", "done", "labels", "left", "looks", "made_after", "same")
 
     def __init__(self, pairs: Pairs, made_after: int) -> None:
-        self.same, self.closures, self.labels = pairs
+        self.same, self.closures, self.labels, _ = pairs
         self.made_after = made_after
         self.left = MAX_COPIES
+        self.looks = MAX_LOOKS
+        # What was copied, with its copy: methods of methods lead to one value by very many ways.
+        self.done: dict[int, tuple[Value, Value]] = {}
 
     def value(self, value: Value) -> Value:
         """The value with every object replaced.
@@ -216,12 +224,23 @@ class Copies:
         Raises:
             TooMany: when it leads to more objects than `MAX_COPIES`.
         """
+        have = self.done.get(id(value))
+        if have is not None:
+            return have[1]
+        copy = self.anew(value)
+        self.done[id(value)] = (value, copy)
+        return copy
+
+    def anew(self, value: Value) -> Value:
         labels = self.relabelled(value.labels) if value.labels and self.labels else value.labels
         refs = value.refs
-        for ref in refs:
-            if ref.__class__ in MOVING:
-                refs = frozenset([self.ref(ref) for ref in sorted_refs(value)])
-                break
+        if any(ref.__class__ in MOVING for ref in refs):
+            self.looks -= len(refs)
+            if self.looks < 0:
+                raise TooMany
+            moved = [(ref, self.ref(ref)) for ref in sorted_refs(value)]
+            if any(old is not new for old, new in moved):
+                refs = frozenset([new for _, new in moved])
         if labels is value.labels and refs is value.refs:
             return value
         return Value(labels, refs, value.consts, exact=value.exact)
@@ -252,17 +271,19 @@ class Copies:
         if isinstance(ref, Obj):
             return self.object(ref)
         if isinstance(ref, Func):
-            if ref.self_value is None and (ref.env is None or ref.env not in self.closures):
-                return ref
-            bound = ref.self_value if ref.self_value is None else self.value(ref.self_value)
-            return ref._replace(env=self.closures.get(ref.env, ref.env), self_value=bound)
+            env = self.closures.get(ref.env, ref.env) if ref.env is not None else None
+            bound = self.value(ref.self_value) if ref.self_value is not None else None
+            same = env is ref.env and bound is ref.self_value
+            return ref if same else ref._replace(env=env, self_value=bound)
         if isinstance(ref, Method):
-            return ref._replace(receiver=self.value(ref.receiver))
+            receiver = self.value(ref.receiver)
+            return ref if receiver is ref.receiver else ref._replace(receiver=receiver)
         if isinstance(ref, Partial):
             keywords = tuple([(name, self.value(v)) for name, v in ref.keywords])
             return Partial(self.value(ref.func), tuple([self.value(v) for v in ref.args]), keywords)
         if isinstance(ref, Wrapped):
-            return ref._replace(func=self.value(ref.func))
+            func = self.value(ref.func)
+            return ref if func is ref.func else ref._replace(func=func)
         if isinstance(ref, Super):
             return ref._replace(self_value=self.value(ref.self_value))
         return ref

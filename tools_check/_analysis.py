@@ -79,6 +79,7 @@ class Analysis:
     tools: list[Judged] = field(default_factory=list[Judged])
     noted: dict[tuple[str, str, int], Noted] = field(default_factory=dict[tuple[str, str, int], Noted])
     too_deep: set[str] = field(default_factory=set[str])
+    cut: set[str] = field(default_factory=set[str])  # files whose top level was too large to follow whole
     hides_ours: bool = False  # a module of the user's own is named `registry`
 
 
@@ -111,6 +112,7 @@ def analyse(
             for key, noted in run.noted.items():
                 found.noted.setdefault(key, noted)
             found.too_deep |= run.too_deep
+            found.cut |= run.cut
     found.tools.sort(key=lambda j: (j.tool.path, j.tool.site))
     return found
 
@@ -178,6 +180,7 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
     run.steps = 0
     run.limit = steps
     run.exhausted = run.ended = False
+    Obj.looked = 0
 
 
 def follow_functions(run: Run, module: Module) -> None:

@@ -56,6 +56,7 @@ class Catalog:
     attributes: dict[str, str] = field(default_factory=dict[str, str])
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
+    waits: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict[str, str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
     environment: bool = False  # whether the owner's environment and configuration count as foreign
@@ -89,6 +90,15 @@ class Catalog:
         """Whether errors of a library quote nothing of what it was given."""
         library = self.library(qname)
         return library is not None and library.silent
+
+    def is_waited_for(self, entry: Entry) -> bool:
+        """Whether a method that only computes, as far as is known, has somebody behind it when it is awaited: an abstract
+        class of a framework is implemented by what talks to a model, a process or a service.
+        """
+        if entry.kind != "pass" or entry.listed:
+            return False
+        parts = entry.qname.split(".")
+        return self.waits.isdisjoint(".".join(parts[:n]) for n in range(1, len(parts)))
 
     def is_immutable(self, qname: str) -> bool:
         """Whether things of a library never change."""
@@ -193,6 +203,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
     catalog.quiet_errors = frozenset(raw.pop("quiet_errors"))
     catalog.transparent = frozenset(raw.pop("transparent"))
     silent, immutable = raw.pop("silent"), raw.pop("immutable")
+    catalog.waits = frozenset(raw.pop("waits"))
     defaults = raw.pop("defaults")
     for kind in ("pass", "own"):
         for name in defaults[kind]:
@@ -236,7 +247,8 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         return full_name(name, short)
 
     classes = frozenset(full(c) for c in table.get("classes", ()))
-    have = catalog.libraries.get(name, Library(name=name, origin=origin))
+    above = catalog.library(name)
+    have = catalog.libraries.get(name, Library(name=name, origin=origin, default=above.default if above else "unknown"))
     catalog.libraries[name] = Library(
         name=name,
         origin=have.origin,

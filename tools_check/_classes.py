@@ -608,6 +608,21 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
     return value
 
 
+def given(
+    run: Run, cls: Cls, positional: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...]
+) -> dict[str, Value]:
+    """What a constructor is given, by the names of its parameters or fields."""
+    if not positional:
+        return dict(keywords)
+    init = find_method(run, cls, "__init__")
+    module = run.project.module(init.module) if init is not None else None
+    if init is not None and module is not None:
+        names = [p.name for p in module.ir.defs[init.at].params[1:] if p.kind == "p"]
+    else:
+        names = [name for name, _, _ in fields(run, cls)]
+    return dict(zip(names, positional, strict=False)) | dict(keywords)
+
+
 def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: int = 0) -> Value:
     """What pydantic makes of foreign data for a field: numbers, enums and literals are ours, the rest stays
     foreign.

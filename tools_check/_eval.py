@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _exec, _models, _names, _narrow, _ours
+from tools_check import _call, _classes, _exec, _frameworks, _models, _names, _narrow, _ours, _spelled
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -96,6 +96,8 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
             out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
         elif isinstance(ref, Import):
             out.append(attribute(run, frame, _names.settle(run, ref), name, site))
+        elif ref == _frameworks.ARGUMENTS and name in ("arguments", "params"):
+            out.append(of(ref))
     if clean and all(v is CLEAN for v in out):
         return CLEAN
     if base.labels and not clean:
@@ -217,6 +219,7 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
         elif known is None and obj.kind == "dict":
             obj.keys = join(obj.keys, CLEAN)
     if not base.objects():
+        _frameworks.stored(run, base, key, value)
         stain(run, frame, target[1], join_labels([flat(value), key.labels]))
 
 
@@ -510,6 +513,8 @@ def on_dict(run: Run, frame: Frame, node: Node) -> Value:
             obj.elem = join(obj.elem, value)
             obj.keys = join(obj.keys, without_consts(key))
             obj.exact = False
+    if run.frameworks is not None and "name" in obj.fields:
+        _spelled.described(run, obj.fields)
     return of(obj)
 
 
@@ -593,6 +598,8 @@ def on_walrus(run: Run, frame: Frame, node: Node) -> Value:
 
 
 def on_await(run: Run, frame: Frame, node: Node) -> Value:
+    if node[1][0] == "x":
+        run.waiting = (frame.module.path, node[1][1])
     return awaited(run, evaluate(run, frame, node[1]))
 
 

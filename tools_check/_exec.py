@@ -3,6 +3,7 @@ paths meet."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Final
 
 from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
@@ -48,7 +49,10 @@ def run_module(run: Run, module: Module) -> None:
     try:
         for statement in module.ir.body:
             run.steps, run.limit, run.exhausted, run.ended = 0, STEPS_PER_ENTRY // 4, False, False
-            if not block(run, frame, (statement,)):
+            falls = block(run, frame, (statement,))
+            if run.exhausted and not run.ended:
+                run.cut.add(module.path)
+            if not falls:
                 break
     finally:
         run.stack = saved
@@ -333,8 +337,11 @@ def on_def(run: Run, frame: Frame, s: Node) -> bool:
     if frame.env is not None and definition.owner < 0:
         run.closures[(frame.module.name, s[2])] = frame.env
     value = of(func)
-    for node in reversed(definition.decorators):
-        value = _call.decorate(run, frame, node, value, func)
+    # Inside a function that registers tools each of them is work of its own: the last one must not vanish because the
+    # first ones were costly.
+    with run.aside() if run.entry and definition.decorators and definition.parent >= 0 else nullcontext():
+        for node in reversed(definition.decorators):
+            value = _call.decorate(run, frame, node, value, func)
     bind_name(run, frame, definition.name, value)
     return True
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, final
 
 from tools_check import _frameworks
-from tools_check._analysis import analyse
-from tools_check._check import Options, catalog_of, imports_of, make_store
+from tools_check._analysis import Analysis, analyse
+from tools_check._check import Options, catalog_of, depth_notes, imports_of, make_store
 from tools_check._facts import Facts
 from tools_check._files import find_files
 from tools_check._scan import FRAMEWORK, REGISTRY, importers
@@ -25,6 +25,7 @@ class Inventory:
 
     rows: tuple[Row, ...]
     faults: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
 
 def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
@@ -50,7 +51,20 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
         store.check_syntax(source)
     store.finish()
     unique = {(r.file, r.qualname, r.style, r.name): r for r in sorted(rows, key=order)}
-    return Inventory(rows=tuple(sorted(unique.values(), key=order)), faults=tuple(sorted(store.faults.items())))
+    return Inventory(
+        rows=tuple(sorted(unique.values(), key=order)),
+        faults=tuple(sorted(store.faults.items())),
+        notes=tuple(notes_of(analysis)),
+    )
+
+
+def notes_of(analysis: Analysis) -> Iterable[str]:
+    """What was not followed whole: a tool that is defined there may be missing, or its verdict be short of an origin."""
+    yield from depth_notes(analysis)
+    for path in sorted(analysis.cut - analysis.too_deep):
+        yield f"{path} has code outside its functions that is too large to follow whole; tools that it makes may be missing"
+    large = {(j.handler_path, j.handler_name) for j in analysis.tools if j.cut and j.verdict != "foreign"}
+    yield from (f"{path}: {name} is too large to follow whole" for path, name in sorted(large))
 
 
 # -- formats

@@ -156,7 +156,9 @@ def member(run: Run, module_name: str, name: str) -> Value:
         mark = ("import", module.name, name)
         if any(isinstance(r, Import) for r in found.refs):
             if mark in run.active:
-                return EMPTY
+                # A package that imports a module of its own from itself means the module.
+                full = f"{module.name}.{name}"
+                return of(Mod(full)) if run.project.has(full) else EMPTY
             run.active[mark] = []
             try:
                 found = resolve(run, found)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from tools_check import _classes, _eval, _exec, _frameworks, _models, _names, _outside, _spelled
+from tools_check import _classes, _eval, _exec, _frameworks, _kept, _models, _names, _outside, _spelled
 from tools_check._ir import GENERATOR, Node, dotted
 from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
@@ -212,13 +212,14 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
         case Ext():
             if run.frameworks is not None and args.has_function():
                 _spelled.described(run, dict(args.keywords))
+            _kept.put(run, frame, args, site)
             return _outside.call(run, frame, ref.qname, args, site)
         case Method():
             return _models.call_method(run, frame, ref, args, site)
         case Cls():
             _frameworks.made_here(run, frame, ref, args)
             if run.frameworks is not None and args.has_function():
-                _spelled.described(run, _classes.given(run, ref, args.positional, args.keywords))
+                _spelled.described(run, _spelled.given(run, ref, args.positional, args.keywords))
             return _classes.construct(run, frame, ref, args, site)
         case Partial():
             merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)

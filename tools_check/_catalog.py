@@ -58,6 +58,7 @@ class Catalog:
     transparent: frozenset[str] = frozenset()
     waits: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict[str, str])
+    opened: set[str] = field(default_factory=set[str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
     environment: bool = False  # whether the owner's environment and configuration count as foreign
     moved: dict[tuple[str, str], Entry | None] = field(default_factory=dict[tuple[str, str], "Entry | None"])
@@ -187,7 +188,7 @@ class Catalog:
 SECTIONS: Final = frozenset(
     {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
      "types",
-     "attributes", "effects", "classes", "quiet", "prompts"}
+     "attributes", "effects", "classes", "quiet", "prompts", "opened"}
 )  # fmt: skip
 
 
@@ -277,6 +278,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         catalog.bases[full(short)] = full(target)
     for short, target in table.get("aliases", {}).items():
         catalog.aliases[full(short)] = full(target)
+    catalog.opened.update(full(short) for short in table.get("opened", ()))
     catalog.quiet.update(full(short) for short in table.get("quiet", ()))
     catalog.clean.update(full(short) for short in table.get("clean", ()))
     for short in table.get("types", ()):

@@ -20,6 +20,7 @@ from tools_check._values import (
     Obj,
     Partial,
     Value,
+    Wrapped,
     flat,
     join,
     labelled,
@@ -463,6 +464,9 @@ def bound(run: Run, frame: Frame, value: Value, me: Value, cls: Cls, site: int) 
     out: list[Value] = []
     rest: set[object] = set()
     for ref in sorted_refs(value):
+        if isinstance(ref, Wrapped):
+            rest.add(Wrapped(ref.kind, bound(run, frame, ref.func, me, cls, site)))
+            continue
         if not isinstance(ref, Func) or ref.self_value is not None:
             rest.add(ref)
             continue
@@ -606,21 +610,6 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
         if after is not None:
             _call.call(run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site)
     return value
-
-
-def given(
-    run: Run, cls: Cls, positional: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...]
-) -> dict[str, Value]:
-    """What a constructor is given, by the names of its parameters or fields."""
-    if not positional:
-        return dict(keywords)
-    init = find_method(run, cls, "__init__")
-    module = run.project.module(init.module) if init is not None else None
-    if init is not None and module is not None:
-        names = [p.name for p in module.ir.defs[init.at].params[1:] if p.kind == "p"]
-    else:
-        names = [name for name, _, _ in fields(run, cls)]
-    return dict(zip(names, positional, strict=False)) | dict(keywords)
 
 
 def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: int = 0) -> Value:

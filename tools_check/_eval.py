@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _exec, _frameworks, _models, _names, _narrow, _ours, _spelled
+from tools_check import _call, _classes, _exec, _frameworks, _kept, _models, _names, _narrow, _ours, _spelled
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -89,7 +89,11 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         elif isinstance(ref, Super):
             out.append(super_member(run, frame, ref, name, site))
         elif isinstance(ref, Method) and ref.kind in ("ext", "super"):
-            out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
+            kept = _kept.taken(run, frame, of(ref), name, site)
+            if kept is not None:
+                out.append(kept)
+            if name not in _kept.ATTRIBUTES:
+                out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
             out.append(CLEAN)
         elif isinstance(ref, Func):
@@ -123,6 +127,8 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
         case "ext":
             if name in obj.fields:
                 return obj.fields[name]
+            if name in _kept.ATTRIBUTES:
+                return _kept.taken(run, frame, of(Method("ext", name, of(obj))), name, site) or EMPTY
             cls = str(obj.cls)
             if run.catalog.is_clean(cls, name):
                 return CLEAN

@@ -124,10 +124,8 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
         for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits)
         for name in group
     }
-    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"}
-    return re.compile(
-        rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"})) + rb")\b"
-    )
+    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names()
+    return re.compile(rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"})) + rb")\b")
 
 
 # -- hooks of the analysis

@@ -5,6 +5,7 @@ they are given and leave a mark."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from tools_check import _call, _classes, _eval, _frameworks, _models, _names, _ours, _prompts, _shapes
@@ -56,6 +57,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     if made is not None:
         return made
     entry = run.catalog.call(qname)
+    if qname in run.catalog.opened and args.values():
+        entry = replace(entry, kind="source")
     if entry.kind == "own":
         effect = run.catalog.effects.get(qname)
         if effect:

@@ -141,6 +141,7 @@ class Run:
         self.ended = False  # the answer that was looked for is known
         self.asides = 0
         self.method_owners: tuple[int, dict[str, list[Cls]]] = (-1, {})
+        self.kept: Value = EMPTY  # the state that a server's lifespan yields
         self.waiting: tuple[str, int] = ("", -1)  # the call that is awaited
         self.seeking = False  # whether the verdict is all that is asked
         self.version = 0  # grows with every change of shared state

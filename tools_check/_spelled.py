@@ -116,6 +116,21 @@ def absent(
     return None
 
 
+def given(
+    run: Run, cls: Cls, positional: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...]
+) -> dict[str, Value]:
+    """What a constructor is given, by the names of its parameters or fields."""
+    if not positional:
+        return dict(keywords)
+    init = _classes.find_method(run, cls, "__init__")
+    module = run.project.module(init.module) if init is not None else None
+    if init is not None and module is not None:
+        names = [p.name for p in module.ir.defs[init.at].params[1:] if p.kind == "p"]
+    else:
+        names = [name for name, _, _ in _classes.fields(run, cls)]
+    return dict(zip(names, positional, strict=False)) | dict(keywords)
+
+
 def note(run: Run, value: Value) -> None:
     known = listed(run)
     for ref in sorted_refs(value):

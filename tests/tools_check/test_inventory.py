@@ -195,3 +195,36 @@ def test_a_hundred_tools_under_a_costly_method_of_the_project_are_all_listed(tmp
     done = tools_check(tmp_path, "inventory", "--format", "jsonl")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {row["qualname"] for row in rows if row["untrusted"]} == {f"tool_{number}" for number in range(100)}
+
+
+def test_a_package_that_imports_its_own_modules_from_itself_has_their_tools(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app/__init__.py": "from fastmcp import FastMCP\n\nfrom app import pages\n\nMODULES = (pages,)\n\n\n"
+            "def build():\n    server = FastMCP('x')\n    for module in MODULES:\n        module.register(server)\n"
+            "    return server\n",
+            "app/pages.py": "import httpx\n\n\ndef register(tools):\n    @tools.tool()\n    def page(url: str) -> str:\n"
+            "        return httpx.get(url).text\n",
+        },
+    )
+    assert [(r["qualname"], r["style"], r["untrusted"]) for r in inventory(tmp_path)] == [
+        ("register.<locals>.page", "fastmcp", True)
+    ]
+
+
+def test_what_was_not_followed_whole_is_said_beside_the_list(tmp_path: Path) -> None:
+    table = "1, " * 26_000
+    write(
+        tmp_path,
+        {
+            "app.py": f"from fastmcp import FastMCP\n\nX = [{table}]\n"
+            "server = FastMCP('x')\n\n@server.tool\ndef one() -> int:\n    return 1\n"
+        },
+    )
+    done = tools_check(tmp_path, "inventory", "--format", "jsonl")
+    assert [json.loads(line)["qualname"] for line in done.stdout.splitlines()] == ["one"]
+    assert done.stderr == (
+        "tools-check: app.py has code outside its functions that is too large to follow whole; "
+        "tools that it makes may be missing\n"
+    )

@@ -388,7 +388,7 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if not obj.exact and found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
         parts.extend(overrides(run, frame, cls, name, me, site))
     known = bool(parts) and obj.base is not None and name in obj.base.fields
-    if name not in obj.fields and not known and (found is None or found.is_empty() or (found.exact and found.consts)):
+    if name not in obj.fields and not known and (found is None or says_nothing(found)):
         annotated = annotated_field(run, cls, name)
         if annotated is not None:
             obj.fields[name] = annotated
@@ -436,6 +436,11 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if obj.elem.labels:
         return labelled(obj.elem.labels)
     return EMPTY
+
+
+def says_nothing(default: Value) -> bool:
+    """Whether a field's default leaves open what is in it: a constant, or what nothing is known of."""
+    return default.is_empty() or bool(default.exact and default.consts) or not (default.refs - {DATA} or default.consts)
 
 
 def is_filled_by_callers(run: Run, cls: Cls, name: str) -> bool:

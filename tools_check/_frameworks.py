@@ -125,7 +125,10 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
         for name in group
     }
     names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names()
-    return re.compile(rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"})) + rb")\b")
+    names |= _spelled.BASES | _spelled.DECORATORS | _spelled.GIVERS
+    # A class below a class of the project that is below a framework's is named for it as a rule: `ListIssues(GithubTool)`.
+    listed = b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"}))
+    return re.compile(rb"\b(?:" + listed + rb")\b|(?:Tool|ToolBase|BaseTool|Toolkit|ToolSpec|Toolset)\b")
 
 
 # -- hooks of the analysis

@@ -583,6 +583,13 @@ def field_default(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     return default
 
 
+def made_by_factory(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`Factory(list)`; what one makes of the instance itself is what the field is said to be."""
+    if args.get(1, "takes_self") is not None:
+        return EMPTY
+    return _call.call(run, frame, args.get(0, "factory") or EMPTY, _call.NOTHING, site)
+
+
 def simple_namespace(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     obj = run.new(frame, "ext", "types.SimpleNamespace")
     obj.fields.update(dict(args.keywords))
@@ -680,6 +687,7 @@ SPECIAL: Final[dict[str, Special]] = {
         for n in ("load", "loads", "parse")
     },
     **dict.fromkeys(FIELDS, field_default),
+    **dict.fromkeys(("attr.Factory", "attrs.Factory"), made_by_factory),
     "types.SimpleNamespace": simple_namespace,
     "asyncio.Queue": queue,
     "queue.Queue": queue,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _frameworks, _match, _names, _narrow, _outside, _types
+from tools_check import _call, _classes, _cut, _eval, _frameworks, _match, _names, _narrow, _outside, _types
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
 from tools_check._run import MAX_DEPTH, STEPS_PER_ENTRY, Env, Frame, Run
@@ -24,7 +24,6 @@ from tools_check._values import (
     Value,
     is_foreign,
     join,
-    join_labels,
     labelled,
     of,
     sorted_refs,
@@ -560,8 +559,8 @@ def invoke_fresh(
         value = of(obj)
     if cut:
         run.exhausted = False
-        value = join(value, unfollowed(run, inner, frame, definition, args, site))
-    if inner.returns.is_empty() and not (definition.flags & GENERATOR):
+        value = join(value, _cut.unfollowed(run, inner, frame, definition, args.labels(), site))
+    elif inner.returns.is_empty() and not (definition.flags & GENERATOR):
         value = declared_result(run, inner, func, definition)
     result = (value, inner.events, share if cut else 0, inner.called)
     spent = run.steps - before
@@ -569,14 +568,6 @@ def invoke_fresh(
     if cut or (not inner.impure and not (fresh and spent < 200) and not run.is_spent()):
         run.memo[key] = result
     return result
-
-
-def unfollowed(run: Run, inner: Frame, frame: Frame, definition: Def, args: _call.Args, site: int) -> Value:
-    """What a function gives of which only a part could be followed: what it was given, and a mark."""
-    if definition.returns is not None and _classes.is_plain(run, inner, definition.returns):
-        return CLEAN
-    name = f"{definition.name}(), too large to follow whole,"
-    return labelled(join_labels([args.labels(), run.unknown(frame, site, name)]), DATA)
 
 
 def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Value:

@@ -33,16 +33,16 @@ def put(run: Run, frame: Frame, args: _call.Args, site: int) -> None:
 
 def taken(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value | None:
     """What is read of a library's context where that is something of the project's."""
-    if name in ATTRIBUTES:
-        if not run.kept.is_empty():
-            return run.kept
-        known = of_type(base)
-        return known if known is not None else labelled(run.unknown(frame, site, f".{name}"))
-    return of_type(base)
+    if name not in ATTRIBUTES:
+        return None
+    if not run.kept.is_empty():
+        return run.kept
+    known = of_type(base)
+    return known if known is not None else labelled(run.unknown(frame, site, f".{name}"))
 
 
 def of_type(base: Value) -> Value | None:
-    """`Context[Session, State]`: the things of these types, for as long as what is read is the library's own."""
+    """`Context[Session, State]`: the things of these types."""
     found = [
         obj.fields["[type]"]
         for ref in base.refs

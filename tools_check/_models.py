@@ -116,6 +116,8 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return labelled(join_labels([flat(receiver), args.labels()]), DATA)
 
 
+# What only a path has: text that some other library made a path of is read as one.
+PATH_READS: Final = frozenset({"read_text", "read_bytes", "iterdir", "rglob"})
 PLAIN: Final = frozenset(name for kind in (str, bytes, dict, list, set) for name in dir(kind))
 
 
@@ -124,6 +126,8 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
     receiver = ref.receiver
     if ref.name in SCALAR:
         return CLEAN
+    if ref.name in PATH_READS:
+        return outside_method(run, frame, Method("ext", f"pathlib.Path.{ref.name}", receiver), args, site)
     labels: list[Labels] = [receiver.labels]
     if ref.name not in PLAIN and _prompts.is_client(run, receiver.labels):
         _prompts.reached(run, frame, site, f"{ref.name}()", args.labels())

@@ -210,10 +210,11 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
             result = _exec.invoke(run, frame, ref, args, site)
             return result if variants is None else join(result, call(run, frame, variants, args, site))
         case Ext():
+            _kept.put(run, frame, args, site)
+            result = _outside.call(run, frame, ref.qname, args, site)
             if run.frameworks is not None and args.has_function():
                 _spelled.described(run, dict(args.keywords))
-            _kept.put(run, frame, args, site)
-            return _outside.call(run, frame, ref.qname, args, site)
+            return result
         case Method():
             return _models.call_method(run, frame, ref, args, site)
         case Cls():

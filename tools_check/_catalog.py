@@ -5,6 +5,7 @@ Names are matched as they are defined, never as they are spelled at the call.
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -99,6 +100,8 @@ class Catalog:
         if entry.kind != "pass" or entry.listed:
             return False
         parts = entry.qname.split(".")
+        if parts[0] in sys.stdlib_module_names:
+            return False
         return self.waits.isdisjoint(".".join(parts[:n]) for n in range(1, len(parts)))
 
     def is_immutable(self, qname: str) -> bool:

@@ -4,17 +4,20 @@ and a mark that says so.
 
 from __future__ import annotations
 
-from tools_check import _classes
+from tools_check import _classes, _types
 from tools_check._ir import Def, Node
 from tools_check._link import collect_names
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, DATA, Labels, Value, flat, join_labels, labelled
+from tools_check._values import CLEAN, DATA, Labels, Value, flat, join_labels, labelled, of
 
 
 def unfollowed(run: Run, inner: Frame, frame: Frame, definition: Def, given: Labels, site: int) -> Value:
     """The value of a call that was cut."""
     if definition.returns is not None and _classes.is_plain(run, inner, definition.returns):
         return CLEAN
+    kept = _types.typed(run, inner, definition.returns).objects()
+    if kept and all(obj.kind == "inst" and _classes.is_settings(run, obj.cls) for obj in kept):
+        return of(*kept)  # the owner's, wherever it was read from
     name = f"{definition.name}(), too large to follow whole,"
     return labelled(join_labels([given, gathered(inner, definition), run.unknown(frame, site, name)]), DATA)
 
@@ -29,12 +32,10 @@ def gathered(inner: Frame, definition: Def) -> Labels:
 
 def returned(body: tuple[Node, ...], names: set[str]) -> None:
     """The names in the `return` statements below a body."""
-    stack: list[object] = [body]
+    stack: list[Node] = [body]
     while stack:
         node = stack.pop()
-        if not isinstance(node, tuple):
-            continue
         if len(node) == 3 and node[1] == "r" and isinstance(node[0], int):
             collect_names((node[2],), names, set())
         else:
-            stack.extend(node)
+            stack.extend(part for part in node if part.__class__ is tuple)

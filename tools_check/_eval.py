@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _exec, _frameworks, _kept, _models, _names, _narrow, _ours, _spelled
+from tools_check import _call, _classes, _exec, _frameworks, _kept, _models, _names, _narrow, _ours, _outside, _spelled
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -420,8 +420,19 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     labels = join_labels(
         [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
     )
-    keep = [r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")]
+    keep: list[Any] = [
+        r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")
+    ]
+    if op == "Divide" and is_package_path(left) and right.exact:
+        keep.append(_outside.PACKAGED)
     return labelled(labels, DATA, *keep)
+
+
+def is_package_path(value: Value) -> bool:
+    """Whether a value is a path of a file that came with the code, or the folder of one."""
+    return _outside.packaged(value) or any(
+        isinstance(r, Method) and r.kind == "ext" and _outside.packaged(r.receiver) for r in value.refs
+    )
 
 
 def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:

@@ -126,7 +126,7 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
     receiver = ref.receiver
     if ref.name in SCALAR:
         return CLEAN
-    if ref.name in PATH_READS:
+    if ref.name in PATH_READS and not receiver.objects():
         return outside_method(run, frame, Method("ext", f"pathlib.Path.{ref.name}", receiver), args, site)
     labels: list[Labels] = [receiver.labels]
     if ref.name not in PLAIN and _prompts.is_client(run, receiver.labels):

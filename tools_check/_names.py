@@ -12,8 +12,10 @@ from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
+    DATA,
     EMPTY,
     Cls,
+    Data,
     Ext,
     Func,
     Import,
@@ -47,6 +49,8 @@ def lookup(run: Run, frame: Frame, name: str) -> Value:
                     env.vars[name] = found
                 return found
             env = env.parent
+    if name == "__file__":
+        return of(DATA, Data("package"))  # what is built from it and constants alone came with the code
     return global_name(run, frame.module, name) or (of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY)
 
 

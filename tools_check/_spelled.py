@@ -141,7 +141,8 @@ def note(run: Run, value: Value) -> None:
 
 def listed(run: Run) -> set[tuple[str, int]]:
     """The definitions that are tools already, under any style."""
-    return {(module, at) for _, module, at in run.tools}
+    found = (tool.definition for tool in run.tools.values())
+    return {(place.module, place.at) for place in found if place is not None}
 
 
 def is_unknown(value: Value) -> bool:

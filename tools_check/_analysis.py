@@ -81,6 +81,7 @@ class Analysis:
     noted: dict[tuple[str, str, int], Noted] = field(default_factory=dict[tuple[str, str, int], Noted])
     too_deep: set[str] = field(default_factory=set[str])
     called: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])  # functions, by module and number
+    cut: set[str] = field(default_factory=set[str])  # files whose top level was too large to follow whole
     hides_ours: bool = False  # a module of the user's own is named `registry`
 
 
@@ -117,6 +118,7 @@ def analyse(
                 found.noted.setdefault(key, noted)
             found.too_deep |= run.too_deep
             found.called |= run.called
+            found.cut |= run.cut
     found.tools.sort(key=lambda j: (j.tool.path, j.tool.site))
     return found
 
@@ -188,6 +190,7 @@ def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
     run.steps = 0
     run.limit = steps
     run.exhausted = run.ended = False
+    Obj.looked = 0
 
 
 def follow_functions(run: Run, module: Module, chosen: set[int]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from tools_check import _classes, _eval, _exec, _frameworks, _models, _names, _outside
+from tools_check import _classes, _eval, _exec, _frameworks, _kept, _models, _names, _outside, _spelled
 from tools_check._ir import GENERATOR, Node, dotted
 from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
@@ -64,6 +64,9 @@ class Args:
                 return value
         return None
 
+    def has_function(self) -> bool:
+        return any(isinstance(ref, Func | Partial) for value in self.values() for ref in value.refs)
+
     def rest(self, start: int) -> Args:
         """The arguments after the first ones."""
         return Args(self.positional[start:], self.keywords, self.star, self.dstar)
@@ -104,6 +107,10 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     args = arguments(run, frame, arg_nodes)
     if func_node[0] == "a" and func.is_empty():
         func = _classes.by_name(run, func_node[2])
+    if func_node[0] == "a" and _spelled.is_unknown(func):
+        registrar = _spelled.called(run, func_node, args.values())
+        if registrar is not None:
+            return registrar
     result = call(run, frame, func, args, site, dotted(func_node))
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
         labels = args.labels()
@@ -204,11 +211,17 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
             result = _exec.invoke(run, frame, ref, args, site)
             return result if variants is None else join(result, call(run, frame, variants, args, site))
         case Ext():
-            return _outside.call(run, frame, ref.qname, args, site)
+            _kept.put(run, frame, args, site)
+            result = _outside.call(run, frame, ref.qname, args, site)
+            if run.frameworks is not None and args.has_function():
+                _spelled.described(run, dict(args.keywords))
+            return result
         case Method():
             return _models.call_method(run, frame, ref, args, site)
         case Cls():
             _frameworks.made_here(run, frame, ref, args)
+            if run.frameworks is not None and args.has_function():
+                _spelled.described(run, _spelled.given(run, ref, args.positional, args.keywords))
             return _classes.construct(run, frame, ref, args, site)
         case Partial():
             merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)
@@ -269,6 +282,13 @@ def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Va
     site = node[1] if node[0] == "x" else _eval.here(frame)
     if _frameworks.decorated(run, target, value, func):
         return value
+    result = under(run, frame, target, args, value, func, site)
+    _spelled.decorated(run, named, target, result, func)
+    return result
+
+
+def under(run: Run, frame: Frame, target: Value, args: Args | None, value: Value, func: Func, site: int) -> Value:
+    """What a decorator makes of a definition."""
     out: list[Value] = []
     for ref in sorted_refs(target):
         if isinstance(ref, Ext):

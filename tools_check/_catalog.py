@@ -5,6 +5,7 @@ Names are matched as they are defined, never as they are spelled at the call.
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,9 @@ class Catalog:
     attributes: dict[str, str] = field(default_factory=dict[str, str])
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
+    waits: frozenset[str] = frozenset()
     effects: dict[str, str] = field(default_factory=dict[str, str])
+    opened: set[str] = field(default_factory=set[str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
     environment: bool = False  # whether the owner's environment and configuration count as foreign
     moved: dict[tuple[str, str], Entry | None] = field(default_factory=dict[tuple[str, str], "Entry | None"])
@@ -89,6 +92,17 @@ class Catalog:
         """Whether errors of a library quote nothing of what it was given."""
         library = self.library(qname)
         return library is not None and library.silent
+
+    def is_waited_for(self, entry: Entry) -> bool:
+        """Whether a method that only computes, as far as is known, has somebody behind it when it is awaited: an abstract
+        class of a framework is implemented by what talks to a model, a process or a service.
+        """
+        if entry.kind != "pass" or entry.listed:
+            return False
+        parts = entry.qname.split(".")
+        if parts[0] in sys.stdlib_module_names:
+            return False
+        return self.waits.isdisjoint(".".join(parts[:n]) for n in range(1, len(parts)))
 
     def is_immutable(self, qname: str) -> bool:
         """Whether things of a library never change."""
@@ -177,7 +191,7 @@ class Catalog:
 SECTIONS: Final = frozenset(
     {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
      "types",
-     "attributes", "effects", "classes", "quiet", "prompts"}
+     "attributes", "effects", "classes", "quiet", "prompts", "opened"}
 )  # fmt: skip
 
 
@@ -193,6 +207,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
     catalog.quiet_errors = frozenset(raw.pop("quiet_errors"))
     catalog.transparent = frozenset(raw.pop("transparent"))
     silent, immutable = raw.pop("silent"), raw.pop("immutable")
+    catalog.waits = frozenset(raw.pop("waits"))
     defaults = raw.pop("defaults")
     for kind in ("pass", "own"):
         for name in defaults[kind]:
@@ -236,7 +251,8 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         return full_name(name, short)
 
     classes = frozenset(full(c) for c in table.get("classes", ()))
-    have = catalog.libraries.get(name, Library(name=name, origin=origin))
+    above = catalog.library(name)
+    have = catalog.libraries.get(name, Library(name=name, origin=origin, default=above.default if above else "unknown"))
     catalog.libraries[name] = Library(
         name=name,
         origin=have.origin,
@@ -265,6 +281,7 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         catalog.bases[full(short)] = full(target)
     for short, target in table.get("aliases", {}).items():
         catalog.aliases[full(short)] = full(target)
+    catalog.opened.update(full(short) for short in table.get("opened", ()))
     catalog.quiet.update(full(short) for short in table.get("quiet", ()))
     catalog.clean.update(full(short) for short in table.get("clean", ()))
     for short in table.get("types", ()):

@@ -20,6 +20,7 @@ from tools_check._values import (
     Obj,
     Partial,
     Value,
+    Wrapped,
     flat,
     join,
     labelled,
@@ -387,7 +388,7 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     if not obj.exact and found is not None and any(isinstance(r, Func) for r in sorted_refs(found)):
         parts.extend(overrides(run, frame, cls, name, me, site))
     known = bool(parts) and obj.base is not None and name in obj.base.fields
-    if name not in obj.fields and not known and (found is None or found.is_empty() or (found.exact and found.consts)):
+    if name not in obj.fields and not known and (found is None or says_nothing(found)):
         annotated = annotated_field(run, cls, name)
         if annotated is not None:
             obj.fields[name] = annotated
@@ -449,6 +450,11 @@ def is_filled_elsewhere(run: Run, obj: Obj, found: Value | None) -> bool:
     return not obj.exact or (run.elsewhere is not None and any(run.elsewhere.is_absent(base) for base in outside))
 
 
+def says_nothing(default: Value) -> bool:
+    """Whether a field's default leaves open what is in it: a constant, or what nothing is known of."""
+    return default.is_empty() or bool(default.exact and default.consts) or not (default.refs - {DATA} or default.consts)
+
+
 def is_filled_by_callers(run: Run, cls: Cls, name: str) -> bool:
     """Whether a field of a record gets its value from whoever makes the record, and from no method of it."""
     if not shows_fields(run, cls) or find_method(run, cls, "__init__") is not None:
@@ -475,6 +481,9 @@ def bound(run: Run, frame: Frame, value: Value, me: Value, cls: Cls, site: int) 
     out: list[Value] = []
     rest: set[object] = set()
     for ref in sorted_refs(value):
+        if isinstance(ref, Wrapped):
+            rest.add(Wrapped(ref.kind, bound(run, frame, ref.func, me, cls, site)))
+            continue
         if not isinstance(ref, Func) or ref.self_value is not None:
             rest.add(ref)
             continue

@@ -172,6 +172,8 @@ def inventory(
     with Progress() as progress:
         options.tick = progress.tick
         found = guarded(lambda: take_inventory(targets, options))
+    for note in found.notes:
+        click.echo(f"tools-check: {note}", err=True)
     for file, text in found.faults:
         click.echo(f"tools-check: {file} could not be read: {text}", err=True)
     code = 2 if found.faults else 0

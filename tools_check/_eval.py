@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tools_check import _call, _classes, _elsewhere, _exec, _models, _names, _narrow, _ours
+from tools_check import (
+    _call,
+    _classes,
+    _elsewhere,
+    _exec,
+    _frameworks,
+    _kept,
+    _models,
+    _names,
+    _narrow,
+    _ours,
+    _outside,
+    _spelled,
+)
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -91,13 +104,19 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         elif isinstance(ref, Super):
             out.append(super_member(run, frame, ref, name, site))
         elif isinstance(ref, Method) and ref.kind in ("ext", "super"):
-            out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
+            kept = _kept.taken(run, frame, of(ref), name, site)
+            if kept is not None:
+                out.append(kept)
+            if name not in _kept.ATTRIBUTES:
+                out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
             out.append(CLEAN)
         elif isinstance(ref, Func):
             out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
         elif isinstance(ref, Import):
             out.append(attribute(run, frame, _names.settle(run, ref), name, site))
+        elif ref == _frameworks.ARGUMENTS and name in ("arguments", "params"):
+            out.append(of(ref))
     if clean and all(v is CLEAN for v in out):
         return CLEAN
     if base.labels and not clean:
@@ -123,6 +142,8 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
         case "ext":
             if name in obj.fields:
                 return obj.fields[name]
+            if name in _kept.ATTRIBUTES:
+                return _kept.taken(run, frame, of(Method("ext", name, of(obj))), name, site) or EMPTY
             cls = str(obj.cls)
             if run.catalog.is_clean(cls, name):
                 return CLEAN
@@ -219,6 +240,7 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
         elif known is None and obj.kind == "dict":
             obj.keys = join(obj.keys, CLEAN)
     if not base.objects():
+        _frameworks.stored(run, base, key, value)
         stain(run, frame, target[1], join_labels([flat(value), key.labels]))
 
 
@@ -413,8 +435,19 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     labels = join_labels(
         [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
     )
-    keep = [r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")]
+    keep: list[Any] = [
+        r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")
+    ]
+    if op == "Divide" and is_package_path(left) and right.exact:
+        keep.append(_outside.PACKAGED)
     return labelled(labels, DATA, *keep)
+
+
+def is_package_path(value: Value) -> bool:
+    """Whether a value is a path of a file that came with the code, or the folder of one."""
+    return _outside.packaged(value) or any(
+        isinstance(r, Method) and r.kind == "ext" and _outside.packaged(r.receiver) for r in value.refs
+    )
 
 
 def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:
@@ -512,6 +545,8 @@ def on_dict(run: Run, frame: Frame, node: Node) -> Value:
             obj.elem = join(obj.elem, value)
             obj.keys = join(obj.keys, without_consts(key))
             obj.exact = False
+    if run.frameworks is not None and "name" in obj.fields:
+        _spelled.described(run, obj.fields)
     return of(obj)
 
 
@@ -595,6 +630,8 @@ def on_walrus(run: Run, frame: Frame, node: Node) -> Value:
 
 
 def on_await(run: Run, frame: Frame, node: Node) -> Value:
+    if node[1][0] == "x":
+        run.waiting = (frame.module.path, node[1][1])
     return awaited(run, evaluate(run, frame, node[1]))
 
 

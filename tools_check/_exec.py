@@ -3,9 +3,22 @@ paths meet."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _match, _names, _narrow, _outside, _types
+from tools_check import (
+    _call,
+    _classes,
+    _cut,
+    _elsewhere,
+    _eval,
+    _frameworks,
+    _match,
+    _names,
+    _narrow,
+    _outside,
+    _types,
+)
 from tools_check._ir import GENERATOR, LAMBDA, Def, Node
 from tools_check._link import Module
 from tools_check._memo import Kept, Told, Write, keep, tell
@@ -24,7 +37,6 @@ from tools_check._values import (
     Value,
     is_foreign,
     join,
-    join_labels,
     labelled,
     of,
     sorted_refs,
@@ -49,7 +61,10 @@ def run_module(run: Run, module: Module) -> None:
     try:
         for statement in module.ir.body:
             run.steps, run.limit, run.exhausted, run.ended = 0, STEPS_PER_ENTRY // 4, False, False
-            if not block(run, frame, (statement,)):
+            falls = block(run, frame, (statement,))
+            if run.exhausted and not run.ended:
+                run.cut.add(module.path)
+            if not falls:
                 break
     finally:
         run.stack = saved
@@ -336,8 +351,11 @@ def on_def(run: Run, frame: Frame, s: Node) -> bool:
     if frame.env is not None and definition.owner < 0:
         run.closures[(frame.module.name, s[2])] = frame.env
     value = of(func)
-    for node in reversed(definition.decorators):
-        value = _call.decorate(run, frame, node, value, func)
+    # Inside a function that registers tools each of them is work of its own: the last one must not vanish because the
+    # first ones were costly.
+    with run.aside() if run.entry and definition.decorators and definition.parent >= 0 else nullcontext():
+        for node in reversed(definition.decorators):
+            value = _call.decorate(run, frame, node, value, func)
     bind_name(run, frame, definition.name, value)
     return True
 
@@ -565,8 +583,8 @@ def invoke_fresh(
         value = of(obj)
     if cut:
         run.exhausted = False
-        value = join(value, unfollowed(run, inner, frame, definition, args, site))
-    if inner.returns.is_empty() and not (definition.flags & GENERATOR):
+        value = join(value, _cut.unfollowed(run, inner, frame, definition, args.labels(), site))
+    elif inner.returns.is_empty() and not (definition.flags & GENERATOR):
         value = declared_result(run, inner, func, definition)
     if cut or (not inner.impure and not run.is_spent()):
         spent = share if cut else 0
@@ -579,14 +597,6 @@ def invoke_fresh(
 def given(func: Func, args: _call.Args) -> tuple[Value, ...]:
     """All values that a call hands to a function."""
     return (of(func), *args.values())
-
-
-def unfollowed(run: Run, inner: Frame, frame: Frame, definition: Def, args: _call.Args, site: int) -> Value:
-    """What a function gives of which only a part could be followed: what it was given, and a mark."""
-    if definition.returns is not None and _classes.is_plain(run, inner, definition.returns):
-        return CLEAN
-    name = f"{definition.name}(), too large to follow whole,"
-    return labelled(join_labels([args.labels(), run.unknown(frame, site, name)]), DATA)
 
 
 def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Value:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, final
 
-from tools_check import _call, _classes, _eval
+from tools_check import _call, _classes, _eval, _spelled
 from tools_check._link import Module
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
@@ -19,7 +19,7 @@ ARGUMENTS: Final = Data("arguments")  # what a dispatcher hands on to the tool t
 KEYS: Final = frozenset(
     {"decorators", "dispatchers", "makers", "bases", "methods", "listed", "toolkits", "registrars",
      "factories",
-     "module_spec", "members"}
+     "module_spec", "members", "requests", "requesters"}
 )  # fmt: skip
 
 
@@ -48,8 +48,20 @@ class Frameworks:
     bases: dict[str, Framework] = field(default_factory=dict[str, Framework])
     toolkits: dict[str, Framework] = field(default_factory=dict[str, Framework])
     all: list[Framework] = field(default_factory=list[Framework])
+    requesters: dict[str, str] = field(default_factory=dict[str, str])
+    requests: set[str] = field(default_factory=set[str])
 
+    places: dict[str, str] = field(default_factory=dict[str, str])
     tails: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def moved(self) -> dict[str, str]:
+        """The decorators by where they are defined in their library, whatever that is called where it is itself read."""
+        if not self.places:
+            for name, style in self.decorators.items():
+                inner = name.partition(".")[2]
+                if "." in inner:
+                    self.places[inner] = style
+        return self.places
 
     def maker_tails(self) -> dict[str, list[str]]:
         """The makers by their class, or by their class and method."""
@@ -63,12 +75,10 @@ class Frameworks:
 
     def short_names(self) -> frozenset[str]:
         """The last names of decorators, dispatchers and makers."""
-        groups = (self.decorators, self.dispatchers, self.makers)
-        return frozenset(name.rpartition(".")[2] for group in groups for name in group) - {
-            "Agent",
-            "Team",
-            "Server",
-        }
+        groups = (self.decorators, self.dispatchers, self.makers, self.requesters)
+        names = {name.rpartition(".")[2] for group in groups for name in group}
+        servers = {name.rpartition(".")[0].rpartition(".")[2] for name in (*self.decorators, *self.requesters)}
+        return frozenset(names - {"Agent", "Team"} | {n for n in servers if n[:1].isupper()})
 
 
 def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
@@ -99,6 +109,8 @@ def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
         out.dispatchers.update(dict.fromkeys(table.get("dispatchers", ()), style))
         out.bases.update(dict.fromkeys(table.get("bases", ()), framework))
         out.toolkits.update(dict.fromkeys(table.get("toolkits", ()), framework))
+        out.requesters.update(dict.fromkeys(table.get("requesters", ()), style))
+        out.requests.update(table.get("requests", ()))
         for name, parameters in table.get("makers", {}).items():
             out.makers[name] = (style, tuple(parameters))
     return out
@@ -112,10 +124,11 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
         for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits)
         for name in group
     }
-    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"}
-    return re.compile(
-        rb"\b(?:" + b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team", "Server"})) + rb")\b"
-    )
+    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names()
+    names |= _spelled.BASES | _spelled.DECORATORS | _spelled.GIVERS
+    # A class below a class of the project that is below a framework's is named for it as a rule: `ListIssues(GithubTool)`.
+    listed = b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"}))
+    return re.compile(rb"\b(?:" + listed + rb")\b|(?:Tool|ToolBase|BaseTool|Toolkit|ToolSpec|Toolset)\b")
 
 
 # -- hooks of the analysis
@@ -145,6 +158,8 @@ def decorated(run: Run, target: Value, value: Value, func: Func) -> bool:
         if name is None:
             continue
         style = run.frameworks.decorators.get(name)
+        if style is None and isinstance(ref, Func):
+            style = run.frameworks.moved().get(name.partition(".")[2])
         if style is not None:
             record(run, style, value, original=func)
             return True
@@ -165,7 +180,11 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
         for i, parameter in enumerate(parameters):
             value = args.get(i if parameter != "tools" else -1, parameter)
             for item in functions_in(value):
-                record(run, style, item)
+                record(run, style, item, dispatcher=parameter == "on_call_tool")
+        return None
+    style = run.frameworks.requesters.get(name)
+    if style is not None:
+        requested(run, style, args.get(0, "method") or Value(), args.values())
         return None
     style = run.frameworks.decorators.get(name)
     if style is None:
@@ -175,6 +194,27 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
     for item in functions:
         record(run, style, item)
     return first if functions else of(Method("registrar", style, of(Ext(name))))
+
+
+def requested(run: Run, style: str, request: Value, handlers: Iterable[Value]) -> None:
+    """A server gets the function that answers requests of a name."""
+    names = {*request.strings(), *(r.qname.rpartition(".")[2] for r in request.refs if isinstance(r, Ext))}
+    if run.frameworks.requests.isdisjoint(names):
+        return
+    for handler in handlers:
+        for item in functions_in(handler):
+            record(run, style, item, dispatcher=not names.isdisjoint(("tools/call", "CallToolRequest")))
+
+
+def stored(run: Run, base: Value, key: Value, value: Value) -> None:
+    """`server.request_handlers[CallToolRequest] = handler`."""
+    if run.frameworks is None:
+        return
+    for ref in sorted_refs(base):
+        if isinstance(ref, Method) and ref.kind == "ext":
+            style = run.frameworks.requesters.get(run.catalog.resolve(ref.name))
+            if style is not None:
+                requested(run, style, key, (value,))
 
 
 def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None:
@@ -194,7 +234,8 @@ def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None
         if short not in run.frameworks.maker_tails():
             return
         taken = parameters_of(run, ref)
-    for name in run.frameworks.maker_tails()[short]:
+    here = f"{module.name}.{short}".partition(".")[2]
+    for name in sorted(run.frameworks.maker_tails()[short], key=lambda name: name.partition(".")[2] != here):
         if taken.intersection(run.frameworks.makers[name][1]):
             made_by(run, frame, name, args)
             return
@@ -255,6 +296,10 @@ def target_of(run: Run, ref: Any) -> Func | None:
     for _ in range(6):
         if isinstance(ref, Func):
             inner = run.originals.get((ref.module, ref.at, id(ref.env)))
+            if inner is None and is_wrapper(run, ref):
+                inner = handed_on(run, ref)
+                if inner is None:
+                    return None  # it stands for a function that is not known here
             if inner is None:
                 return ref
             ref = inner
@@ -262,6 +307,45 @@ def target_of(run: Run, ref: Any) -> Func | None:
         if not isinstance(ref, Partial | Wrapped):
             return None
         ref = next((r for r in sorted_refs(ref.func) if isinstance(r, Func | Partial | Wrapped)), None)
+    return None
+
+
+def is_wrapper(run: Run, func: Func) -> bool:
+    """Whether a function inside another one takes anything and hands it on to a function that the outer one was given."""
+    module = run.project.module(func.module)
+    if module is None or module.ir.defs[func.at].parent < 0:
+        return False
+    if not {"*", "**"} <= {p.kind for p in module.ir.defs[func.at].params}:
+        return False
+    return bool(given_outside(module, func) & module.spoken()[func.at].called)
+
+
+def given_outside(module: Module, func: Func) -> set[str]:
+    """The parameters of the functions around one."""
+    out: set[str] = set()
+    at = module.ir.defs[func.at].parent
+    while at >= 0:
+        out |= {p.name for p in module.ir.defs[at].params}
+        at = module.ir.defs[at].parent
+    return out
+
+
+def handed_on(run: Run, func: Func) -> Func | None:
+    """The function that a wrapper stands for."""
+    module = run.project.module(func.module)
+    if module is None:
+        return None
+    for name in sorted(given_outside(module, func) & module.spoken()[func.at].called):
+        env = func.env
+        while env is not None:
+            found = (
+                next((r for r in sorted_refs(env.vars[name]) if isinstance(r, Func)), None)
+                if name in env.vars
+                else None
+            )
+            if found is not None:
+                return found
+            env = env.parent
     return None
 
 
@@ -310,7 +394,7 @@ def outside_toolkit(run: Run, frame: Frame, me: Value, args: _call.Args, name: s
         if not isinstance(obj.cls, Cls):
             continue
         for base in _classes.mro(run, obj.cls)[1]:
-            framework = run.frameworks.toolkits.get(base)
+            framework = run.frameworks.toolkits.get(base) or _spelled.absent(run, base, run.frameworks.toolkits)
             if framework is None:
                 continue
             if name == "__init__":
@@ -358,7 +442,10 @@ def class_tools(run: Run, module: Module) -> None:
             for name in base.methods:
                 if name in run.class_env[cls]:
                     record_method(run, base.style, cls, name)
-        kit = next((f for b in outside if (f := run.frameworks.toolkits.get(b))), None) or next(
+        else:
+            _spelled.inherited(run, cls, ours[1:], outside)
+        kits = run.frameworks.toolkits
+        kit = next((f for b in outside if (f := kits.get(b) or _spelled.absent(run, b, kits))), None) or next(
             (f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None
         )
         if kit is not None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, final
 
 from tools_check import _frameworks
-from tools_check._analysis import analyse
-from tools_check._check import Options, answer_key, catalog_of, imports_of, make_store, state_digest
+from tools_check._analysis import Analysis, analyse
+from tools_check._check import Options, answer_key, catalog_of, depth_notes, imports_of, make_store, state_digest
 from tools_check._facts import Facts
 from tools_check._files import SourceFile, find_files
 from tools_check._scan import FRAMEWORK, REGISTRY, importers
@@ -26,6 +26,7 @@ class Inventory:
 
     rows: tuple[Row, ...]
     faults: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
 
 def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
@@ -41,10 +42,15 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
     if store.unchanged():
         kept = store.answer(key)
         if kept.get("digest") == state_digest(store):
-            return Inventory(rows=tuple(Row.kept(row) for row in kept["rows"]), faults=tuple(kept["faults"]))
+            return Inventory(
+                rows=tuple(Row.kept(row) for row in kept["rows"]),
+                faults=tuple(kept["faults"]),
+                notes=tuple(kept["notes"]),
+            )
     found = take_anew(files, store, options)
     store.finish()
-    store.keep(key, {"digest": state_digest(store), "rows": [r.to_keep() for r in found.rows], "faults": found.faults})
+    rows = [row.to_keep() for row in found.rows]
+    store.keep(key, {"digest": state_digest(store), "rows": rows, "faults": found.faults, "notes": found.notes})
     return found
 
 
@@ -63,7 +69,20 @@ def take_anew(files: list[SourceFile], store: Store, options: Options) -> Invent
     for source in files:
         store.check_syntax(source)
     unique = {(r.file, r.qualname, r.style, r.name): r for r in sorted(rows, key=order)}
-    return Inventory(rows=tuple(sorted(unique.values(), key=order)), faults=tuple(sorted(store.faults.items())))
+    return Inventory(
+        rows=tuple(sorted(unique.values(), key=order)),
+        faults=tuple(sorted(store.faults.items())),
+        notes=tuple(notes_of(analysis)),
+    )
+
+
+def notes_of(analysis: Analysis) -> Iterable[str]:
+    """What was not followed whole: a tool that is defined there may be missing, or its verdict be short of an origin."""
+    yield from depth_notes(analysis)
+    for path in sorted(analysis.cut - analysis.too_deep):
+        yield f"{path} has code outside its functions that is too large to follow whole; tools that it makes may be missing"
+    large = {(j.handler_path, j.handler_name) for j in analysis.tools if j.cut and j.verdict != "foreign"}
+    yield from (f"{path}: {name} is too large to follow whole" for path, name in sorted(large))
 
 
 # -- formats

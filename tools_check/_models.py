@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _ours, _outside, _prompts
@@ -98,7 +99,8 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return record_method(run, frame, ref, args)
         case "registrar":
             first = args.get(0) or EMPTY
-            _frameworks.record(run, ref.name, first)
+            for item in _frameworks.functions_in(first):
+                _frameworks.record(run, ref.name, item)
             return first
         case "init":
             _frameworks.outside_toolkit(run, frame, receiver, args, "__init__")
@@ -114,6 +116,8 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return labelled(join_labels([flat(receiver), args.labels()]), DATA)
 
 
+# What only a path has: text that some other library made a path of is read as one.
+PATH_READS: Final = frozenset({"read_text", "read_bytes", "iterdir", "rglob"})
 PLAIN: Final = frozenset(name for kind in (str, bytes, dict, list, set) for name in dir(kind))
 
 
@@ -124,6 +128,8 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         run.note("handler-bypass", frame, site, "handler")
     if ref.name in SCALAR:
         return CLEAN
+    if ref.name in PATH_READS and not receiver.objects():
+        return outside_method(run, frame, Method("ext", f"pathlib.Path.{ref.name}", receiver), args, site)
     labels: list[Labels] = [receiver.labels]
     if ref.name not in PLAIN and _prompts.is_client(run, receiver.labels):
         _prompts.reached(run, frame, site, f"{ref.name}()", args.labels())
@@ -310,6 +316,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if special is not None:
         return special(run, frame, qname, receiver, args, site)
     entry = run.catalog.call(qname)
+    if run.waiting == (frame.module.path, site) and run.catalog.is_waited_for(entry):
+        entry = replace(entry, kind="source", origin=entry.origin or owner)
     mine = flat(receiver, handed=True)
     foreign = any(r.kind == "foreign" for r in mine)
     if entry.kind == "own":

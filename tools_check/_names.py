@@ -12,8 +12,10 @@ from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
+    DATA,
     EMPTY,
     Cls,
+    Data,
     Ext,
     Func,
     Import,
@@ -48,6 +50,8 @@ def lookup(run: Run, frame: Frame, name: str) -> Value:
                     env.vars[name] = found
                 return found
             env = env.parent
+    if name == "__file__":
+        return of(DATA, Data("package"))  # what is built from it and constants alone came with the code
     return global_name(run, frame.module, name) or (of(Ext(f"builtins.{name}")) if name in BUILTINS else EMPTY)
 
 
@@ -159,7 +163,9 @@ def member(run: Run, module_name: str, name: str) -> Value:
         mark = ("import", module.name, name)
         if any(isinstance(r, Import) for r in found.refs):
             if mark in run.active:
-                return EMPTY
+                # A package that imports a module of its own from itself means the module.
+                full = f"{module.name}.{name}"
+                return of(Mod(full)) if run.project.has(full) else EMPTY
             run.active[mark] = []
             try:
                 found = resolve(run, found)

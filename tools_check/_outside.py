@@ -5,6 +5,7 @@ they are given and leave a mark."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _models, _names, _ours, _prompts, _shapes
@@ -62,6 +63,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         run.event(frame, _elsewhere.LABELS)
         _call.callbacks(run, frame, args, site, _call.Args((labelled(_elsewhere.LABELS, DATA),)))
         return labelled(_elsewhere.LABELS, DATA)
+    if qname in run.catalog.opened and args.values():
+        entry = replace(entry, kind="source")
     if entry.kind == "own":
         effect = run.catalog.effects.get(qname)
         if effect:
@@ -586,6 +589,13 @@ def field_default(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     return default
 
 
+def made_by_factory(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`Factory(list)`; what one makes of the instance itself is what the field is said to be."""
+    if args.get(1, "takes_self") is not None:
+        return EMPTY
+    return _call.call(run, frame, args.get(0, "factory") or EMPTY, _call.NOTHING, site)
+
+
 def simple_namespace(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     obj = run.new(frame, "ext", "types.SimpleNamespace")
     obj.fields.update(dict(args.keywords))
@@ -683,6 +693,7 @@ SPECIAL: Final[dict[str, Special]] = {
         for n in ("load", "loads", "parse")
     },
     **dict.fromkeys(FIELDS, field_default),
+    **dict.fromkeys(("attr.Factory", "attrs.Factory"), made_by_factory),
     "types.SimpleNamespace": simple_namespace,
     "asyncio.Queue": queue,
     "queue.Queue": queue,

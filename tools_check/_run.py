@@ -44,6 +44,7 @@ STEPS_PER_ENTRY: Final = 100_000
 STEPS_FINE: Final = 6_000
 # Work that entries share (what an instance of a type holds, what else writes a field): half as much within itself.
 STEPS_ASIDE: Final = 6_000
+CELLS_PER_STEP: Final = 64
 
 
 @final
@@ -147,9 +148,12 @@ class Run:
         self.limit = STEPS_PER_ENTRY
         self.exhausted: bool = False
         self.too_deep: set[str] = set()  # files with code that goes deeper than can be followed
+        self.cut: set[str] = set()  # files with a statement at top level that took more than its budget
         self.ended = False  # the answer that was looked for is known
         self.asides = 0
         self.method_owners: tuple[int, dict[str, list[Cls]]] = (-1, {})
+        self.kept: Value = EMPTY  # the state that a server's lifespan yields
+        self.waiting: tuple[str, int] = ("", -1)  # the call that is awaited
         self.seeking = False  # whether the verdict is all that is asked
         self.version = 0  # grows with every change of shared state
         self.round = 0  # within a round what is known of a call stays; the next one sees what this one changed
@@ -330,11 +334,16 @@ class Run:
             self.steps, self.limit, self.exhausted = saved
 
     def spend(self) -> bool:
-        """Count one unit of work; False when the budget of this entry is spent."""
+        """Count one unit of work; False when the budget of this entry is spent. Looking through a large heap is work too:
+        code that copies a tree into itself again and again would take hours within its budget of steps.
+        """
         if self.ended or self.steps >= self.limit:
             self.exhausted = True
             return False
         self.steps += 1
+        if Obj.looked >= CELLS_PER_STEP:
+            self.steps += Obj.looked // CELLS_PER_STEP
+            Obj.looked = 0
         return True
 
 

@@ -199,6 +199,7 @@ class Obj:
         "shared",
     )
     counter = 0
+    looked = 0  # cells that were looked at since the budget was last asked: see `Run.spend`
     mutations = 0  # grows with every write to any cell: what is kept of a digest holds until then
 
     def __init__(self, kind: str, cls: Any = None, activation: object = None, path: tuple[int, ...] = ()) -> None:
@@ -491,6 +492,7 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
                 continue
             left -= len(obj.fields) + 2
             for child in (*obj.fields.values(), obj.elem, obj.keys):
+                Obj.looked += 1 + len(child.refs)
                 if child.labels and id(child.labels) not in known:
                     known.add(id(child.labels))
                     parts.append(child.labels)

@@ -79,6 +79,58 @@ STYLES = {
         "from crewai.tools import tool\n\n@tool('echo')\ndef echo(text: str) -> str:\n    return text\n",
         {"echo": False},
     ),
+    "semantic-kernel": (
+        "from semantic_kernel.functions import kernel_function\nimport httpx\n\nclass Web:\n    @kernel_function(description='d')\n    async def read(self, url: str) -> str:\n        return httpx.get(url).text\n    @kernel_function\n    def add(self, a: int) -> int:\n        return a + 1\n",  # noqa: E501
+        {"Web.read": True, "Web.add": False},
+    ),
+    "haystack": (
+        "from haystack.tools import create_tool_from_function, tool\nimport httpx\n\n@tool\ndef read(url: str) -> str:\n    return httpx.get(url).text\n\ndef look(url: str) -> str:\n    return httpx.get(url).text\n\nLOOK = create_tool_from_function(look)\n",  # noqa: E501
+        {"read": True, "look": True},
+    ),
+    "google-adk": (
+        "from google.adk.tools import BaseTool, FunctionTool\nimport httpx\n\ndef read(url: str) -> str:\n    return httpx.get(url).text\n\nREAD = FunctionTool(func=read)\n\nclass Now(BaseTool):\n    async def run_async(self, *, args, tool_context):\n        return 'now'\n",  # noqa: E501
+        {"read": True, "Now.run_async": False},
+    ),
+    "dspy": (
+        "import dspy\nimport httpx\n\ndef read(url: str) -> str:\n    return httpx.get(url).text\n\nagent = dspy.ReAct('question -> answer', tools=[read])\n",  # noqa: E501
+        {"read": True},
+    ),
+    "griptape": (
+        "from griptape.tools import BaseTool\nfrom griptape.utils.decorators import activity\nimport httpx\n\nclass Web(BaseTool):\n    @activity(config={'description': 'd'})\n    def read(self, url: str):\n        return httpx.get(url).text\n",  # noqa: E501
+        {"Web.read": True},
+    ),
+    "langroid": (
+        "from langroid.agent.tool_message import ToolMessage\nimport httpx\n\nclass Read(ToolMessage):\n    request: str = 'read'\n    url: str\n    def handle(self) -> str:\n        return httpx.get(self.url).text\n",  # noqa: E501
+        {"Read.handle": True},
+    ),
+    "atomic-agents": (
+        "from atomic_agents import BaseTool\nimport httpx\n\nclass Read(BaseTool[str, str]):\n    def run(self, params):\n        return httpx.get(params.url).text\n",  # noqa: E501
+        {"Read.run": True},
+    ),
+    "claude-agent-sdk": (
+        "from claude_agent_sdk import tool\nimport httpx\n\n@tool('read', 'reads', {'url': str})\nasync def read(args):\n    return {'content': [{'type': 'text', 'text': httpx.get(args['url']).text}]}\n",  # noqa: E501
+        {"read": True},
+    ),
+    "agent-framework": (
+        "from agent_framework import ai_function\nimport httpx\n\n@ai_function\ndef read(url: str) -> str:\n    return httpx.get(url).text\n",  # noqa: E501
+        {"read": True},
+    ),
+    "livekit": (
+        "from livekit.agents import function_tool\nimport httpx\n\n@function_tool\nasync def read(url: str) -> str:\n    return httpx.get(url).text\n",  # noqa: E501
+        {"read": True},
+    ),
+    "qwen-agent": (
+        "from qwen_agent.tools.base import BaseTool\nimport httpx\n\nclass Read(BaseTool):\n    def call(self, params, **kwargs):\n        return httpx.get(params).text\n",  # noqa: E501
+        {"Read.call": True},
+    ),
+    "agentscope": (
+        "from agentscope.tool import Toolkit\nimport httpx\n\ndef read(url: str) -> str:\n    return httpx.get(url).text\n\nkit = Toolkit()\nkit.register_tool_function(read)\n",  # noqa: E501
+        {"read": True},
+    ),
+    "browser-use": (
+        "from browser_use import Tools\nimport httpx\n\ntools = Tools()\n\n@tools.action('reads')\ndef read(url: str) -> str:\n    return httpx.get(url).text\n",  # noqa: E501
+        {"read": True},
+    ),
 }
 
 
@@ -158,3 +210,36 @@ def test_a_list_that_is_kept_is_the_list_and_a_change_of_any_file_makes_it_anew(
     assert [row["verdict"] for row in changed] == ["foreign"]
     assert inventory(tmp_path) == changed
     assert changed[0]["trace"][0]["file"].endswith("helper.py")
+
+
+def test_a_package_that_imports_its_own_modules_from_itself_has_their_tools(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app/__init__.py": "from fastmcp import FastMCP\n\nfrom app import pages\n\nMODULES = (pages,)\n\n\n"
+            "def build():\n    server = FastMCP('x')\n    for module in MODULES:\n        module.register(server)\n"
+            "    return server\n",
+            "app/pages.py": "import httpx\n\n\ndef register(tools):\n    @tools.tool()\n    def page(url: str) -> str:\n"
+            "        return httpx.get(url).text\n",
+        },
+    )
+    assert [(r["qualname"], r["style"], r["untrusted"]) for r in inventory(tmp_path)] == [
+        ("register.<locals>.page", "fastmcp", True)
+    ]
+
+
+def test_what_was_not_followed_whole_is_said_beside_the_list(tmp_path: Path) -> None:
+    table = "1, " * 26_000
+    write(
+        tmp_path,
+        {
+            "app.py": f"from fastmcp import FastMCP\n\nX = [{table}]\n"
+            "server = FastMCP('x')\n\n@server.tool\ndef one() -> int:\n    return 1\n"
+        },
+    )
+    done = tools_check(tmp_path, "inventory", "--format", "jsonl")
+    assert [json.loads(line)["qualname"] for line in done.stdout.splitlines()] == ["one"]
+    assert done.stderr == (
+        "tools-check: app.py has code outside its functions that is too large to follow whole; "
+        "tools that it makes may be missing\n"
+    )

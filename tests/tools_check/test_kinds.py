@@ -60,6 +60,23 @@ def test_a_callee_that_is_too_large_leaves_the_rest_of_its_caller_to_be_seen(
     assert verdicts(tmp_path) == {"act": verdict}
 
 
+@pytest.mark.parametrize(("gathered", "verdict"), [("httpx.get(url).text", "foreign"), ("'nothing'", "undecided")])
+def test_a_function_that_was_cut_gives_what_its_answer_had_taken_in(
+    gathered: str, verdict: str, tmp_path: Path
+) -> None:
+    """Each loop is followed twice, so that these never end: what `page` holds by then stands in the `return`."""
+    loops = "".join("    " * depth + "for _ in range(9):\n" for depth in range(1, 19))
+    write(
+        tmp_path,
+        {
+            "tools.py": "import httpx\nfrom fastmcp import FastMCP\n\nserver = FastMCP('x')\n\n"
+            f"def work(url: str):\n    page = {gathered}\n    total = 0\n{loops}{'    ' * 19}total = total + 1\n"
+            "    return page + str(total)\n\n@server.tool\ndef act(url: str):\n    return work(url)\n"
+        },
+    )
+    assert verdicts(tmp_path) == {"act": verdict}
+
+
 GAPS = rows("gaps.jsonl")
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "what-the-checker-cannot-see.md"
 

@@ -1,0 +1,160 @@
+"""Tools of frameworks that nobody described: a decorator that is called `tool`, or a record that holds a function beside a
+name, a description and a schema of its parameters.
+
+Everything else is known by its resolved name. Here nothing is resolved (a server that comes in without a type, a registry of
+the project's own), and a tool that is missing from the list is worse than one that stands in it under a doubtful style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tools_check import _classes, _exec, _frameworks
+from tools_check._ir import Node
+from tools_check._run import Run, definition_of
+from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
+
+STYLE: Final = "by-name"
+DECORATORS: Final = frozenset(
+    {"tool", "tool_plain", "function_tool", "kernel_function", "ai_function", "mcp_tool", "agent_tool", "llm_tool",
+     "register_tool"}
+)  # fmt: skip
+GIVERS: Final = frozenset({"add_tool", "register_tool", "add_function_tool"})
+
+DESCRIPTIONS: Final = frozenset({"description", "desc", "purpose"})
+SCHEMAS: Final = frozenset(
+    {"parameters", "params", "param_model", "params_model", "parameters_schema", "params_json_schema", "input_schema",
+     "inputSchema", "input_model", "args_schema", "args_model", "schema", "json_schema"}
+)  # fmt: skip
+FUNCTIONS: Final = frozenset(
+    {"function", "func", "fn", "handler", "callable", "callback", "coroutine", "entrypoint", "execute", "executor",
+     "implementation", "method", "run", "invoke", "call"}
+)  # fmt: skip
+
+
+def decorated(run: Run, named: Node, target: Value, value: Value, func: Func) -> None:
+    """A definition under a decorator that is called `tool`, unless it is known as a tool already."""
+    if run.frameworks is None or (func.module, func.at) in listed(run):
+        return
+    if last_name(named) in DECORATORS or any(spelled(run, ref) in DECORATORS for ref in sorted_refs(target)):
+        _frameworks.record(run, STYLE, value if _frameworks.functions_in(value) else of(func), original=func)
+
+
+def called(run: Run, node: Node, values: Iterable[Value]) -> Value | None:
+    """What `server.add_tool(f)` or `server.tool(...)`, on a thing of which nothing is known, gives where it makes a tool."""
+    if run.frameworks is None or node[0] != "a":
+        return None
+    if node[2] in GIVERS:
+        for value in values:
+            for item in _frameworks.functions_in(value):
+                note(run, item)
+    if node[2] not in DECORATORS:
+        return None
+    for value in values:
+        functions = _frameworks.functions_in(value)
+        for item in functions:
+            note(run, item)
+        if functions:
+            return value
+    return of(Method("registrar", STYLE, Value()))
+
+
+def described(run: Run, fields: Mapping[str, Value]) -> None:
+    """A record of a function, its name, what it does and what it takes."""
+    if run.frameworks is None or "name" not in fields:
+        return
+    if DESCRIPTIONS.isdisjoint(fields) or SCHEMAS.isdisjoint(fields):
+        return
+    for key in sorted(FUNCTIONS & fields.keys()):
+        for item in _frameworks.functions_in(fields[key]):
+            note(run, item)
+
+
+BASES: Final = frozenset({"Tool", "BaseTool", "AbstractTool", "ToolBase", "ToolInterface"})
+METHODS: Final = (
+    "run", "_run", "arun", "_arun", "run_async", "execute", "_execute", "aexecute", "invoke", "ainvoke", "call", "acall",
+    "__call__", "forward", "handle",
+)  # fmt: skip
+
+
+def inherited(run: Run, cls: Cls, ours: list[Cls], outside: list[str]) -> None:
+    """A class under a framework's base that is not among the files, or under a base of the project's own that is called a
+    tool and leaves open what running it does.
+    """
+    own = run.class_env[cls]
+    for name in outside:
+        framework = absent(run, name, run.frameworks.bases, own)
+        if framework is not None:
+            for method in framework.methods:
+                if method in own:
+                    _frameworks.record_method(run, framework.style, cls, method)
+            return
+    for base in ours:
+        module = run.project.module(base.module)
+        if module is None or module.ir.classes[base.at].name not in BASES:
+            continue
+        for method in METHODS:
+            left = _classes.find_method(run, base, method) if method in own else None
+            if left is not None and (written := definition_of(run, left)) is not None and _exec.is_stub(written):
+                _frameworks.record_method(run, STYLE, cls, method)
+
+
+def absent(
+    run: Run, name: str, known: Mapping[str, _frameworks.Framework], own: Mapping[str, Value] | None = None
+) -> _frameworks.Framework | None:
+    """The framework of a base class that is neither among the files nor known by its full name, but by its last one.
+
+    A library that has a table in the catalogue is another library: its `Tool` is not the framework's.
+    """
+    if name in known or run.catalog.library(name) is not None:
+        return None
+    short = name.rpartition(".")[2]
+    for full, framework in known.items():
+        if full.rpartition(".")[2] == short and (own is None or not own.keys().isdisjoint(framework.methods)):
+            return framework
+    return None
+
+
+def given(
+    run: Run, cls: Cls, positional: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...]
+) -> dict[str, Value]:
+    """What a constructor is given, by the names of its parameters or fields."""
+    if not positional:
+        return dict(keywords)
+    init = _classes.find_method(run, cls, "__init__")
+    module = run.project.module(init.module) if init is not None else None
+    if init is not None and module is not None:
+        names = [p.name for p in module.ir.defs[init.at].params[1:] if p.kind == "p"]
+    else:
+        names = [name for name, _, _ in _classes.fields(run, cls)]
+    return dict(zip(names, positional, strict=False)) | dict(keywords)
+
+
+def note(run: Run, value: Value) -> None:
+    known = listed(run)
+    for ref in sorted_refs(value):
+        place = _frameworks.target_of(run, ref) if isinstance(ref, Func | Partial | Wrapped) else None
+        if place is not None and (place.module, place.at) not in known:
+            _frameworks.record(run, STYLE, of(ref))
+
+
+def listed(run: Run) -> set[tuple[str, int]]:
+    """The definitions that are tools already, under any style."""
+    found = (tool.definition for tool in run.tools.values())
+    return {(place.module, place.at) for place in found if place is not None}
+
+
+def is_unknown(value: Value) -> bool:
+    """Whether nothing is known of what is called, but perhaps what an unknown call gave."""
+    return all(isinstance(r, Data) or (isinstance(r, Method) and r.kind == "data") for r in value.refs)
+
+
+def spelled(run: Run, ref: object) -> str:
+    if isinstance(ref, Func):
+        return (_frameworks.name_of(run, ref) or "").rpartition(".")[2]
+    return ref.qname.rpartition(".")[2] if isinstance(ref, Ext) else ""
+
+
+def last_name(node: Node) -> str:
+    return str(node[2]) if node[0] == "a" else str(node[1]) if node[0] == "n" else ""

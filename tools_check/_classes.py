@@ -12,6 +12,7 @@ from tools_check._values import (
     CLEAN,
     DATA,
     EMPTY,
+    PLAIN_KINDS,
     Cls,
     Ext,
     Func,
@@ -621,6 +622,9 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
             spread = join(args.star or EMPTY, args.dstar or EMPTY)
             item = _call.lookup_key(spread, name)
         if item is None:
+            own = own_default(run, frame, class_attribute(run, cls, name))
+            if own is not None:
+                obj.fields[name] = own
             continue
         if validated_model and item.labels and not item.objects():
             run.event(frame, item.labels)
@@ -636,6 +640,20 @@ def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> 
         if after is not None:
             _call.call(run, frame, of(bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site)
     return value
+
+
+def own_default(run: Run, frame: Frame, default: Value | None) -> Value | None:
+    """A list, set or dict that a field begins with, each instance has for itself; None for any other default."""
+    if default is None or default.labels or not all(isinstance(ref, Obj) for ref in default.refs):
+        return None
+    copies: list[Value] = []
+    for held in default.objects():
+        if held.kind not in PLAIN_KINDS:
+            return None
+        copy = run.new(frame, held.kind)
+        copy.fields, copy.elem, copy.keys, copy.exact = dict(held.fields), held.elem, held.keys, held.exact
+        copies.append(of(copy))
+    return join(*copies) if copies else None
 
 
 def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: int = 0) -> Value:

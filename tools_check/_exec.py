@@ -588,7 +588,8 @@ def invoke_fresh(
         value = declared_result(run, inner, func, definition)
     if cut or (not inner.impure and not run.is_spent()):
         spent = share if cut else 0
-        kept = keep(value, inner.events, inner.called, inner.effects, given(func, args), inner.start, spent)
+        opened = inner.env.serial - 1 if inner.env is not None else 0
+        kept = keep(value, inner.events, inner.called, inner.effects, given(func, args), inner.start, opened, spent)
         if kept is not None:
             run.keep(key, kept)
     return Kept(value=value, events=inner.events, called=inner.called)

@@ -59,6 +59,7 @@ class Kept:
     writes: tuple[Write, ...] = ()
     arguments: tuple[Value, ...] = ()  # of the first call; empty when nothing depends on whose they are
     made_after: int = 0  # objects with a larger serial number were made by the call
+    opened_after: int = 0  # and variables of functions with a larger one were its own
 
     @property
     def is_plain(self) -> bool:
@@ -73,6 +74,7 @@ def keep(
     effects: Effects,
     arguments: tuple[Value, ...],
     made_after: int,
+    opened_after: int,
     spent: int,
 ) -> Kept | None:
     """What is kept of a call; None when it did more than can be told again."""
@@ -81,7 +83,7 @@ def keep(
         return Kept(value=value, events=events, called=called, spent=spent)
     if len(effects) > MAX_EFFECTS:
         return None
-    copies = Copies(Pairs({}, {}, {}, [MAX_LOOKS]), made_after)
+    copies = Copies(Pairs({}, {}, {}, [MAX_LOOKS]), made_after, opened_after)
     reached = within(arguments) if effects else {}
     if any(news and target not in reached for (target, _), (_, news) in effects.items()):
         return None
@@ -96,7 +98,7 @@ def keep(
         return None if effects else Kept(value=value, events=events, called=called, spent=spent)
     return Kept(
         value=kept_value, events=events, called=called, spent=spent,
-        writes=writes, arguments=arguments, made_after=made_after,
+        writes=writes, arguments=arguments, made_after=made_after, opened_after=opened_after,
     )  # fmt: skip
 
 
@@ -137,7 +139,7 @@ def tell(kept: Kept, arguments: tuple[Value, ...]) -> Told | None:
     if any(write.target not in same for write in kept.writes):
         return None
     writes_to = [same[write.target] for write in kept.writes]
-    copies = Copies(pairs, kept.made_after)
+    copies = Copies(pairs, kept.made_after, kept.opened_after)
     try:
         value = copies.value(kept.value)
         writes = [
@@ -208,11 +210,12 @@ class TooMany(Exception):
 class Copies:
     """Values with other labels and objects in the places of some: what a call made is made anew, once each."""
 
-    __slots__ = ("closures", "done", "labels", "left", "looks", "made_after", "same")
+    __slots__ = ("closures", "done", "labels", "left", "looks", "made_after", "opened_after", "same")
 
-    def __init__(self, pairs: Pairs, made_after: int) -> None:
+    def __init__(self, pairs: Pairs, made_after: int, opened_after: int) -> None:
         self.same, self.closures, self.labels, _ = pairs
         self.made_after = made_after
+        self.opened_after = opened_after
         self.left = MAX_COPIES
         self.looks = MAX_LOOKS
         # What was copied, with its copy: methods of methods lead to one value by very many ways.
@@ -271,7 +274,7 @@ class Copies:
         if isinstance(ref, Obj):
             return self.object(ref)
         if isinstance(ref, Func):
-            env = self.closures.get(ref.env, ref.env) if ref.env is not None else None
+            env = self.closure(ref.env)
             bound = self.value(ref.self_value) if ref.self_value is not None else None
             same = env is ref.env and bound is ref.self_value
             return ref if same else ref._replace(env=env, self_value=bound)
@@ -287,6 +290,19 @@ class Copies:
         if isinstance(ref, Super):
             return ref._replace(self_value=self.value(ref.self_value))
         return ref
+
+    def closure(self, env: Any) -> Any:
+        """The variables that a function closes over: those of the call itself are made anew, as its objects are."""
+        if env is None or env.serial <= self.opened_after:
+            return self.closures.get(env, env)
+        have = self.closures.get(env)
+        if have is None:
+            self.looks -= 1 + len(env.vars)
+            if self.looks < 0:
+                raise TooMany
+            have = self.closures[env] = type(env)(self.closure(env.parent))
+            have.vars = {name: self.value(held) for name, held in env.vars.items()}
+        return have
 
     def object(self, obj: Obj) -> Obj:
         have = self.same.get(obj)

@@ -15,7 +15,6 @@ WRONG_ON_PURPOSE = {
     ("docs/examples/demo/disagreeing.py", "false-declaration"),
     ("docs/examples/demo/lying.py", "false-declaration"),
     ("docs/examples/demo/undeclared.py", "missing-declaration"),
-    ("docs/examples/test_my_tools.py", "false-declaration"),
 }
 
 

@@ -72,7 +72,7 @@ def describe(file: Path, root: Path) -> SourceFile:
     parts = list(file.absolute().relative_to(root.absolute()).with_suffix("").parts)
     # A root that lies inside a package: the package's own folders belong to the name.
     above = root.absolute()
-    while (above / "__init__.py").exists():
+    while is_package_folder(above):
         parts.insert(0, above.name)
         above = above.parent
     is_package = parts[-1] == "__init__"
@@ -89,10 +89,15 @@ def package_top(file: Path, depth: int, *, is_package: bool) -> int:
     """How many leading folders of the name are not packages."""
     folder = file.parent
     packaged = 0
-    while packaged < depth and (folder / "__init__.py").exists():
+    while packaged < depth and is_package_folder(folder):
         packaged += 1
         folder = folder.parent
     return depth - packaged if not is_package else max(0, depth - packaged)
+
+
+def is_package_folder(folder: Path) -> bool:
+    """Whether a folder is a package of modules, or of their stubs."""
+    return (folder / "__init__.py").exists() or (folder / "__init__.pyi").exists()
 
 
 def shown(file: Path) -> str:

@@ -180,6 +180,16 @@ def test_a_users_own_module_named_registry_is_told(tmp_path: Path) -> None:
     assert "hides hedgerow's own" in tools_check(tmp_path).stderr
 
 
+def test_a_stub_inside_a_package_of_stubs_hides_nothing(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"stubs/client/__init__.pyi": "", "stubs/client/registry.pyi": "def find() -> str: ...\n", "app.py": LYING},
+    )
+    done = tools_check(tmp_path, "check")
+    assert "hides" not in done.stderr
+    assert "false-declaration" in done.stdout
+
+
 @pytest.mark.parametrize("arguments", [("--jobs", "1"), ("--jobs", "2"), ("--no-cache",), ()])
 def test_the_answer_is_the_same_bytes_however_it_is_computed(arguments: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path, {f"pkg/m{i}.py": LYING for i in range(4)} | {"pkg/__init__.py": ""})

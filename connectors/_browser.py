@@ -16,16 +16,17 @@ import signal
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self, TypeVar, cast, final
+from typing import Any, Final, Self, TypeAlias, TypeVar, cast, final
 from urllib.parse import urlsplit
 
 from connectors._bounds import seconds, time_left
 from connectors._guard import Guard
 from connectors._network import BLANKS, NetworkRules, check_number_spelling, is_plain, refuse_url
+from connectors._process import end_marked, marked
 from registry import Foreign, escape_cell
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
@@ -39,6 +40,7 @@ try:
         Error,
         Page,
         Playwright,
+        Request,
         Response,
         async_playwright,
     )
@@ -50,6 +52,7 @@ except ImportError as error:  # pragma: no cover  # a subprocess test without pl
 __all__ = ["Browser", "Look"]
 
 T = TypeVar("T")
+Send: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[dict[str, Any]]]
 
 PUBLIC: Final = NetworkRules()
 MAX_URL: Final = 8192
@@ -62,6 +65,8 @@ LOAD_MS: Final = 3000
 ACT_MS: Final = 5000
 CLOSE_S: Final = 5.0
 RESCUE_S: Final = 2.0
+WATCH_S: Final = 0.3
+PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 REF: Final = re.compile(r"(?:f[0-9]{1,4})?e[0-9]{1,6}\Z")
 
 ARGUMENTS: Final = (
@@ -95,6 +100,10 @@ class Look:
     """Its address, its title, what its scripts said, and its accessibility snapshot."""
     refused: int
     """How many requests the network rules refused."""
+    cut: int
+    """How many connections were ended because the call had loaded as much as it may."""
+    is_broken: bool
+    """Whether the answer that the page is made of broke off."""
     dialogs: int
     """How many dialogs it opened; each was dismissed."""
     downloads: int
@@ -115,6 +124,7 @@ class Tab:
     dialogs: int = 0
     downloads: int = 0
     popups: int = 0
+    broken: asyncio.Event = field(default_factory=asyncio.Event)
     notes: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=MAX_NOTES))
 
     def note(self, kind: str, text: str) -> None:
@@ -147,6 +157,7 @@ class Browser:
         sandbox: whether pages run in the browser's sandbox. It cannot run as root, and in some containers.
         max_pages: how many pages may be open.
         max_bytes: the most that one call may load.
+        max_memory: the most bytes of memory that a process of the browser may hold; one that holds more is killed.
         timeout_s: the longest that one call may take.
         idle_s: after how long without a call the browser is ended; the next call starts another one, without pages.
 
@@ -162,13 +173,15 @@ class Browser:
         sandbox: bool = True,
         max_pages: int = 4,
         max_bytes: int = 50_000_000,
+        max_memory: int = 1_500_000_000,
         timeout_s: float = 30.0,
         idle_s: float = 600.0,
     ) -> None:
         if not isinstance(cast("object", rules), NetworkRules):
             raise DeclarationError("Browser: rules is not a NetworkRules. Write NetworkRules(...), or leave it out.")
         for name, value in (
-            ("max_pages", max_pages), ("max_bytes", max_bytes), ("timeout_s", timeout_s), ("idle_s", idle_s),
+            ("max_pages", max_pages), ("max_bytes", max_bytes), ("max_memory", max_memory), ("timeout_s", timeout_s),
+            ("idle_s", idle_s),
         ):  # fmt: skip
             if isinstance(value, bool) or not isinstance(cast("object", value), int | float) or not value > 0:
                 raise DeclarationError(f"Browser: {name} is not a number above 0. Write one.")
@@ -177,6 +190,7 @@ class Browser:
         self.sandbox = sandbox
         self.max_pages = max_pages
         self.max_bytes = max_bytes
+        self.max_memory = max_memory
         self.timeout_s = timeout_s
         self.idle_s = idle_s
         self.state = threading.Lock()
@@ -360,7 +374,14 @@ class Browser:
                 ) from None
             raise
         self.running = Running(driver=driver, chromium=chromium, guard=guard, folder=folder)
+        self.later(self.watch(self.running))
         return self.running
+
+    async def watch(self, running: Running) -> None:
+        """Look at what the browser's processes hold, for as long as it runs."""
+        while self.running is running:
+            await asyncio.to_thread(end_large, running.folder.name, self.max_memory)
+            await asyncio.sleep(WATCH_S)
 
     async def end(self, *, gently: bool = True) -> None:
         """End what runs, each thing within its bound, and kill what is left of it."""
@@ -371,7 +392,8 @@ class Browser:
             return
         if gently:
             await within_bound(running.chromium.close())
-        kill(running.folder.name)
+        # A page can keep the browser and its driver so busy that neither gets to what it is told.
+        end_marked(mark_of(running.folder.name))
         await within_bound(running.driver.stop())
         await within_bound(running.guard.close())
         running.folder.cleanup()
@@ -389,7 +411,9 @@ class Browser:
         running.current = tab.number
         self.listen(running, tab)
         try:
-            await page.goto(url, wait_until="domcontentloaded", timeout=0)
+            await page.goto(url, wait_until="commit", timeout=0)
+            # A page whose answer breaks off never comes to be loaded, and what there is of it can be read.
+            await first_of(page.wait_for_load_state("domcontentloaded", timeout=0), tab.broken.wait())
             await settle(page)
             return await look(tab, running.guard)
         except (Error, IngressRefused, ToolFailed) as error:
@@ -428,15 +452,41 @@ class Browser:
             with suppress(Error):
                 if response.request.is_navigation_request() and response.frame == tab.page.main_frame:
                     tab.status = response.status
+                    tab.broken.clear()
+
+        def on_failed(request: Request) -> None:
+            with suppress(Error):
+                # Aborted is what a page is that goes elsewhere, by a script of its own or as a download.
+                is_over = request.failure is not None and "ERR_ABORTED" not in request.failure
+                if is_over and request.is_navigation_request() and request.frame == tab.page.main_frame:
+                    tab.broken.set()
 
         tab.context.on("page", on_page)
         tab.page.on("dialog", on_dialog)
         tab.page.on("download", on_download)
         tab.page.on("console", on_console)
         tab.page.on("response", on_response)
+        tab.page.on("requestfailed", on_failed)
         tab.page.on("pageerror", lambda error: tab.note("Error", str(error)))
         # To listen is to keep the system's own window for choosing files from opening; nothing is chosen.
         tab.page.on("filechooser", lambda _: None)
+
+
+async def first_of(*works: Awaitable[object]) -> None:
+    """Wait until one of them is done, and leave none of them running.
+
+    Raises:
+        Error: the one that was done first has failed.
+    """
+    waiting = [asyncio.ensure_future(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for each in done:
+            each.result()
+    finally:
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def run_loop(loop: asyncio.AbstractEventLoop) -> None:
@@ -458,15 +508,17 @@ async def within_bound(work: Awaitable[None]) -> None:
             await work
 
 
-def kill(home: str) -> None:
-    """Kill every process with this home, which is the browser's and nobody else's. Where there is no /proc, its driver does.
+def mark_of(home: str) -> bytes:
+    """What the environment of every process of the browser holds, and nobody else's."""
+    return f"HOME={home}".encode()
 
-    A page can keep the browser and its driver so busy that neither gets to what it is told.
-    """
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"HOME={home}\0".encode() in (entry / "environ").read_bytes():
-                os.kill(int(entry.name), signal.SIGKILL)
+
+def end_large(home: str, most: int) -> None:
+    """Kill a process of the browser that holds more memory than a page may: so the page crashes, and not the machine."""
+    for pid in marked(mark_of(home)):
+        with suppress(OSError, ValueError, IndexError):
+            if int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE_BYTES > most:
+                os.kill(pid, signal.SIGKILL)
 
 
 async def quietly(work: Awaitable[None]) -> None:
@@ -542,7 +594,7 @@ def no_element() -> None:
 async def look(tab: Tab, guard: Guard) -> Look:
     """Read a page, unless it is one that must not be read."""
     check_place(tab, guard)
-    title = await tab.page.title()
+    title = await title_of(tab)
     snapshot = await tab.page.aria_snapshot(mode="ai", timeout=0)
     lines = [f"Address: {escape_cell(tab.page.url[:MAX_URL])}"]
     lines += [f"Title: {escape_cell(title[:MAX_NOTE])}"] if title else []
@@ -552,6 +604,8 @@ async def look(tab: Tab, guard: Guard) -> Look:
         status=tab.status,
         text=Foreign("\n".join(lines) + "\n\n" + snapshot[:MAX_CHARS]),
         refused=guard.refusals,
+        cut=guard.cuts,
+        is_broken=tab.broken.is_set(),
         dialogs=tab.dialogs,
         downloads=tab.downloads,
         popups=tab.popups,
@@ -559,6 +613,24 @@ async def look(tab: Tab, guard: Guard) -> Look:
     tab.notes.clear()
     tab.dialogs = tab.downloads = tab.popups = 0
     return seen
+
+
+async def title_of(tab: Tab) -> str:
+    """The beginning of a page's title, or nothing where it cannot be had.
+
+    The driver's own way would bring all of it here, and a title may have hundreds of megabytes. It is cut in the page, in a
+    world of names that no script of the page has changed.
+    """
+    title: object = ""
+    with suppress(Error, KeyError):
+        session = await tab.context.new_cdp_session(tab.page)
+        send = cast("Send", session.send)  # pyright: ignore[reportUnknownMemberType]  # the library leaves the dict bare
+        tree = await send("Page.getFrameTree", {})
+        world = await send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
+        asked = {"expression": f"document.title.slice(0, {MAX_NOTE})", "contextId": world["executionContextId"]}
+        title = (await send("Runtime.evaluate", asked))["result"]["value"]
+        await session.detach()
+    return title if isinstance(title, str) else ""
 
 
 def check_place(tab: Tab, guard: Guard) -> None:

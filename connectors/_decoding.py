@@ -143,7 +143,9 @@ CHARSETS: Final = {
     "utf-16": "utf-16-le", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be",
 }  # fmt: skip
 MARKS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+# Every repetition has a bound: two that could share one run of blanks would try each way to share it, and a header of blanks
+# alone would keep this process busy for minutes.
+CHARSET: Final = re.compile(r"charset\s{0,8}=[\s\"']{0,8}([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 
 
 def charset_of(content_type: str, body: bytes) -> str:

@@ -46,6 +46,7 @@ class Guard:
         self.left = max_bytes
         self.refused: set[tuple[str, int]] = set()
         self.refusals = 0
+        self.cuts = 0
         self.server: asyncio.Server | None = None
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -53,7 +54,7 @@ class Guard:
         """Begin to count anew, for the next thing that the browser is told to do."""
         self.left = self.max_bytes
         self.refused.clear()
-        self.refusals = 0
+        self.refusals = self.cuts = 0
 
     async def start(self) -> int:
         """Listen on a free port of loopback, and return it."""
@@ -137,7 +138,10 @@ class Guard:
         while length is None or length > 0:
             piece = await reader.read(PIECE if length is None else min(PIECE, length))
             self.left -= len(piece)
-            if not piece or self.left < 0:
+            if self.left < 0:
+                self.cuts += bool(piece)
+                return
+            if not piece:
                 return
             length = None if length is None else length - len(piece)
             writer.write(piece)

@@ -12,6 +12,7 @@ import re
 import socket
 import ssl
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, cast, final
 
 from connectors._addresses import address_of
 from connectors._bounds import seconds, time_left
+from connectors._secrets import Secrets
 from registry import Foreign
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
@@ -285,8 +287,9 @@ def session(server: MailServer, secrets: Callable[[str], str]) -> Generator[Sess
             detail, but for what it said about the password.
     """
     bound_s = time_left(server.timeout_s)
-    password = secrets(server.secret)
-    if not password or not password.isprintable():
+    # By the one who asks for all secrets: what a deployment's function raises may hold what is secret.
+    password = Secrets(secrets).get(server.secret)
+    if not password.isprintable():
         raise ToolFailed("The deployment has no password for the mail server that is one line of text.")
     line = Line(server, bound_s, server.max_bytes + OVERHEAD)
     alarm = threading.Timer(bound_s, line.cut)
@@ -303,7 +306,7 @@ def session(server: MailServer, secrets: Callable[[str], str]) -> Generator[Sess
             "The mail server is not on loopback, and its line has no TLS; nothing was sent to it."
         ) from None
     except (OSError, *BROKEN) as error:
-        failed(error, line, password)
+        failed(error, line, spellings(server.user, password))
     finally:
         alarm.cancel()
         line.close()
@@ -333,11 +336,17 @@ def log_in(box: BaseMailBox, user: str, password: str, line: Line) -> None:
         raise ToolFailed("The mail server did not accept the user name and the password.") from None
 
 
-def failed(error: Exception, line: Line, password: str) -> NoReturn:
+def spellings(user: str, password: str) -> tuple[str, ...]:
+    """How a password travels: as it is, in the quoted string of a login, and in the coding of another kind of login."""
+    quoted = password.replace("\\", "\\\\").replace('"', '\\"')
+    return password, quoted, b64encode(f"\0{user}\0{password}".encode("utf-8", "surrogatepass")).decode("ascii")
+
+
+def failed(error: Exception, line: Line, secret: tuple[str, ...]) -> NoReturn:
     if line.is_over or isinstance(error, TimeoutError):
         raise ToolFailed(f"The mail server did not finish within {seconds(line.bound_s)}.") from None
     said = said_by(error)
-    detail = None if password in said else Foreign(said)
+    detail = None if any(spelled in said for spelled in secret) else Foreign(said)
     if isinstance(error, MailboxFolderSelectError):
         raise ToolFailed("The mail server did not open the folder.", detail) from None
     if isinstance(error, OSError):

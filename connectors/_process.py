@@ -32,8 +32,10 @@ __all__ = [
     "Order",
     "Ran",
     "end",
+    "end_marked",
     "end_of",
     "has_ended",
+    "marked",
     "order_of",
     "run_process",
     "run_process_sync",
@@ -42,6 +44,8 @@ __all__ = [
 PIECE: Final = 64 * 1024
 # Without the pidfd of Linux, how often the end of a process is looked for.
 POLL_S: Final = 0.05
+# How often it is looked for processes that fork as fast as they are killed.
+LOOKS: Final = 50
 STANDARD_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -242,6 +246,42 @@ def end(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+def end_marked(mark: bytes) -> None:
+    """Kill every process that was started with this in its environment, and its children, whatever group they are in by now.
+
+    A process that was forked before it was seen is found by the next look, so the looks go on until one finds nothing. Where
+    there is no /proc nothing is found; nor is a process whose parent has ended and which took the mark out of its
+    environment.
+    """
+    for _ in range(LOOKS):
+        found = marked(mark)
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def marked(mark: bytes) -> set[int]:
+    """The processes that were started with this variable in their environment, and all that descend from them.
+
+    Some programs write over their environment (Chromium does), so a child is known by its parent too.
+    """
+    parents: dict[int, int] = {}
+    found: set[int] = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            state, parent, *_ = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            if state in (b"Z", b"X"):
+                continue  # it has ended, and waits for its parent to look
+            parents[int(entry.name)] = int(parent)
+            if mark + b"\0" in (entry / "environ").read_bytes():
+                found.add(int(entry.name))
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
 
 
 def collect(process: subprocess.Popen[bytes], order: Order, wake: int | None) -> tuple[bytes, bytes]:

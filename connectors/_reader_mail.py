@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from email.errors import HeaderParseError
 from email.message import Message
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, final
 
 from connectors._decoding import CHARSETS, charset_of, decode_text
 from connectors._reader_html import plain
@@ -22,6 +22,11 @@ from connectors._reader_html import plain
 __all__ = ["read_headers", "read_mail"]
 
 Part: TypeAlias = "Message[str, str]"
+
+if TYPE_CHECKING:
+    Base = Message[str, str]
+else:
+    Base = Message  # generic for the type checkers alone
 
 MAX_PARTS: Final = 1000
 MAX_DEPTH: Final = 50
@@ -34,11 +39,63 @@ LISTED: Final = ("date", "from", "subject")
 WORD: Final = r"=\?[^?\s]{1,40}\?[qQbB]\?[^?]*\?="
 RUN: Final = re.compile(rf"{WORD}(?:\s*{WORD})*")
 FOLD: Final = re.compile(r"\r?\n[ \t]*|\r")
+# What the library raises at a parameter that is cut into parts which do not fit, or names a codec that is none of texts.
+UNREADABLE: Final = (TypeError, ValueError, LookupError)
+PLAIN_BOUNDARY: Final = re.compile(
+    r"""[;\s]boundary\s{0,8}=\s{0,8}(?:"([^"\r\n]{1,200})"|([^\s";]{1,200}))""", re.IGNORECASE
+)
+
+
+@final
+class Tolerant(Base):
+    """A message in which a parameter that cannot be read is as if it were not there.
+
+    The parser asks for boundaries while it reads, so it is given this class too: otherwise one crooked parameter, of a part
+    that nobody wants to see, would hide the whole message.
+    """
+
+    # The library's own signature, flag and all.
+    def get_param(
+        self,
+        param: str,
+        failobj: Any = None,
+        header: str = "content-type",
+        unquote: bool = True,
+    ) -> Any:
+        try:
+            return super().get_param(param, failobj, header, unquote)
+        except UNREADABLE:
+            return failobj
+
+    def get_boundary(self, failobj: Any = None) -> Any:
+        try:
+            super().get_param("boundary")  # raises where they do not fit; the one below asks the method above
+            return super().get_boundary(failobj)
+        except UNREADABLE:
+            # Where the others do not fit, this one may be plain; without it the parts are no parts.
+            found = PLAIN_BOUNDARY.search(str(self.get("content-type", "")))
+            return failobj if found is None else found[1] or found[2]
+
+    def get_filename(self, failobj: Any = None) -> Any:
+        try:
+            return super().get_filename(failobj)
+        except UNREADABLE:
+            return failobj
+
+    def get_content_charset(self, failobj: Any = None) -> Any:
+        try:
+            return super().get_content_charset(failobj)
+        except UNREADABLE:
+            return failobj
+
+
+def message_of(content: bytes) -> Part:
+    return email.message_from_bytes(content, Tolerant, policy=email.policy.compat32)
 
 
 def read_mail(content: bytes, *, max_chars: int) -> dict[str, Any]:
     """Read a message: `headers`, `plain` and `html` text, `attachments`, `hidden` parts, and whether it is `complete`."""
-    message = email.message_from_bytes(content, policy=email.policy.compat32)
+    message = message_of(content)
     found = Found(max_chars)
     for part in leaves(message, found):
         found.take(part)
@@ -58,7 +115,7 @@ def read_headers(content: bytes) -> list[list[tuple[str, str]]]:
     heads: list[list[tuple[str, str]]] = []
     for length in json.loads(lengths):
         head, rest = rest[:length], rest[length:]
-        message = email.message_from_bytes(head, policy=email.policy.compat32)
+        message = message_of(head)
         heads.append(list(headers_of(message, LISTED)))
     return heads
 
@@ -119,19 +176,12 @@ def payload_of(part: Part) -> bytes:
 
 
 def name_of(part: Part) -> str:
-    try:
-        name = part.get_filename() or ""
-    except (LookupError, ValueError, TypeError):
-        return ""
-    return decoded(name)[:MAX_HEADER]
+    return decoded(part.get_filename() or "")[:MAX_HEADER]
 
 
 def codec_of(part: Part, content: bytes) -> str:
     """The charset that is declared, if it is one of ours; a name that is not is never looked up."""
-    try:
-        declared = part.get_content_charset() or ""
-    except (LookupError, ValueError):
-        declared = ""
+    declared = part.get_content_charset() or ""
     if declared in CHARSETS:
         return CHARSETS[declared]
     return charset_of("", content) if part.get_content_type() == "text/html" else "utf-8"

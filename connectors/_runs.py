@@ -10,6 +10,7 @@ import atexit
 import codecs
 import os
 import re
+import secrets
 import selectors
 import subprocess
 import threading
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, Self, TypeAlias, cast, final
 
-from connectors._process import PIECE, POLL_S, Order, end, end_of, has_ended, order_of
+from connectors._process import PIECE, POLL_S, Order, end, end_marked, end_of, has_ended, order_of
 from registry import Foreign
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
@@ -29,6 +30,7 @@ __all__ = ["Programs", "Run", "Seen", "State"]
 State: TypeAlias = Literal["running", "ended", "stopped", "took too long", "printed too much"]
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}\Z")
 STOP_S: Final = 5.0
+MARK: Final = "HEDGEROW_RUN"
 
 
 @final
@@ -104,6 +106,8 @@ class Run:
         try:
             state = self.watch(process)
         finally:
+            # First by the mark, since what left the group, as a daemon does, is the child of what is killed next.
+            end_marked(f"{MARK}={self.order.env[MARK]}".encode())
             end(process)
             with self.lock:
                 self.state = state
@@ -224,7 +228,9 @@ class Programs:
             raise IngressRefused("no_program", f"There is no program of that name. Write one of: {self.names()}.")
         order = order_of(self.commands[name], cwd=self.folder, env=self.env, timeout_s=self.max_s)
         # Not the call's deadline, which has no say here: the run goes on after the call.
-        order = replace(order, deadline=time.monotonic() + self.max_s)
+        # And a mark that no other process has, by which all that it starts is found again.
+        marked = {**order.env, MARK: secrets.token_hex(16)}
+        order = replace(order, deadline=time.monotonic() + self.max_s, env=marked)
         with self.lock:
             if sum(run.state == "running" for run in self.runs.values()) >= self.max_runs:
                 raise IngressRefused(

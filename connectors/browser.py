@@ -156,9 +156,11 @@ def happened(seen: Look) -> str:
     """What the page tried, in numbers."""
     counted = (
         (seen.refused, "requests refused by the network rules"),
+        (seen.cut, "connections cut off at the most that a call may load"),
         (seen.dialogs, "dialogs dismissed"),
         (seen.downloads, "downloads refused"),
         (seen.popups, "windows closed"),
     )
     words = [f"{number} {what}" for number, what in counted if number]
-    return f" Meanwhile: {', '.join(words)}." if words else ""
+    broken = " Its answer broke off, so the end is missing." if seen.is_broken else ""
+    return f"{broken} Meanwhile: {', '.join(words)}." if words else broken

@@ -17,12 +17,15 @@ from connectors._decoding import MARKS, decode_text, sniff_image
 from connectors._documents import is_pdf, pdf_text_sync
 from connectors._files import Entry, list_dir, read_file, walk
 from connectors._paging import page_of, span
-from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, refuse, reply
+from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, escape_cell, refuse, reply
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
 __all__ = ["ListFiles", "ReadFile", "SearchFiles", "tools"]
 
 MAX_LINE = 300
+# A hit is one line of the answer. These begin a new one for some readers, and no line of a file ends with them here; they
+# are shown as blanks, since escapes would double each backslash of a program.
+BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 SEARCH_S = 20.0
 PATH = "Relative to the root, with '/' between the parts and without '..'."
 
@@ -162,8 +165,10 @@ def read_pdf(content: Foreign[bytes], request: ReadFile) -> MixedReply:
 
 
 def line_of(entry: Entry) -> str:
+    """An entry on one line, whatever its name holds."""
+    name = escape_cell(entry.name)
     mark = {"file": "", "folder": "/", "link": "@", "other": "?"}[entry.kind]
-    return f"{entry.name}{mark}" if entry.kind == "folder" else f"{entry.name}{mark}  {entry.size}"
+    return f"{name}{mark}" if entry.kind == "folder" else f"{name}{mark}  {entry.size}"
 
 
 def codec_of(body: bytes, encoding: str) -> str:
@@ -215,7 +220,7 @@ class Search:
             return
         for number, line in enumerate(text.split("\n"), start=1):
             if wanted in (line.casefold() if self.request.ignore_case else line):
-                yield f"{path}:{number}: {line.strip()[:MAX_LINE]}"
+                yield f"{escape_cell(path)}:{number}: {line.strip()[:MAX_LINE].translate(BREAKS)}"
 
     def head(self, *, complete: bool) -> str:
         """What was found and what was not looked at, in our words."""

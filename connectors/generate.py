@@ -85,7 +85,13 @@ def tools(model: Model, *, fence_key: FenceKey, reader: Reader) -> tuple[AnyTool
             )
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
-        return answered(with_origins(written, origin, request), reader)
+        except ToolFailed as failed:
+            detail = None if failed.detail is None else under(failed.detail, origin, request)
+            failure = ToolFailed(failed.words, None if detail is None else read_by(reader, detail))
+        else:
+            return answered(replace(written, text=under(written.text, origin, request)), reader)
+        # Outside of the `except` block, so that what the service said does not travel along as a context.
+        raise failure
 
     return (
         ToolDef(
@@ -145,7 +151,7 @@ def answered(written: Written, reader: Reader) -> MixedReply:
     """What the model wrote, under its own origin and those of the texts; or how it came to write nothing that holds."""
     if written.ending in REFUSED:
         return refuse(f"model_{written.ending}", REFUSED[written.ending])
-    text = written.text.map(strip_egress) if reader == "person" else written.text
+    text = read_by(reader, written.text)
     if written.ending in FAILED:
         raise ToolFailed(FAILED[written.ending], text.map(lambda whole: whole[:MAX_DETAIL]))
     words = [f"The model wrote {counted(text.measure(len), 'character')}{tokens(written)}."]
@@ -158,10 +164,15 @@ def answered(written: Written, reader: Reader) -> MixedReply:
     return reply(" ".join(words), text)
 
 
-def with_origins(written: Written, origin: str, request: AiGenerate) -> Written:
-    """The answer under the model's origin, and those of the texts: who wrote them has chosen its words too."""
+def read_by(reader: Reader, text: Foreign[str]) -> Foreign[str]:
+    """What the reader gets of a text, whether it is an answer or what a failure says: a service repeats what it was sent."""
+    return text.map(strip_egress) if reader == "person" else text
+
+
+def under(text: Foreign[str], origin: str, request: AiGenerate) -> Foreign[str]:
+    """A text under the model's origin, and those of the texts: who wrote them has chosen its words too."""
     sources = (Foreign("", each) for each in (origin, *(given.origin for given in request.texts)))
-    return replace(written, text=Foreign.join((written.text, *sources)).map(first))
+    return Foreign.join((text, *sources)).map(first)
 
 
 def first(texts: tuple[str, ...]) -> str:

@@ -63,12 +63,12 @@ def brave(web: Site) -> tuple[AnyTool, ...]:
 
 def openai(web: Site) -> tuple[AnyTool, ...]:
     model = generate.OpenAIModel("m", secrets=vault, server=web.url(""), rules=rules(web))
-    return generate.tools(model, fence_key=KEY, reader="person")
+    return generate.tools(model, fence_key=KEY, reader="program")
 
 
 def anthropic(web: Site) -> tuple[AnyTool, ...]:
     model = generate.AnthropicModel("m", secrets=vault, server=web.url(""), rules=rules(web))
-    return generate.tools(model, fence_key=KEY, reader="person")
+    return generate.tools(model, fence_key=KEY, reader="program")
 
 
 def as_events(events: Any) -> bytes:

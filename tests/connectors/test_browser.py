@@ -387,6 +387,76 @@ async def test_what_one_call_loads_is_bounded() -> None:
     assert sent < 20_000_000
 
 
+@in_loop
+async def test_a_page_that_is_cut_off_is_said_to_be() -> None:
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(page("<h1>begin</h1>" + "<p>x</p>" * 50_000 + "<h1>end</h1>"))
+        await writer.drain()
+
+    told = await opened(answer, max_bytes=100_000)
+
+    assert told.own.endswith(
+        " Its answer broke off, so the end is missing. Meanwhile: 1 connections cut off at the most that a call may load."
+    )
+    assert 'heading "begin"' in told.foreign[0]
+
+
+BROKEN = {
+    "shorter than it said": response(b"<h1>begin</h1>" + b"<p>x</p>" * 1000, headers=HTML, length=1_000_000),
+    "a chunk that is cut off": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n<h1>begin</h1>"
+        + b"<p>x</p>" * 1000
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN)
+@in_loop
+async def test_what_there_is_of_a_page_that_breaks_off_is_shown_and_said_to_be_no_more(answer: bytes) -> None:
+    """Such a page never comes to be loaded, and whoever waited for that would have nothing at the deadline."""
+    told = await opened(answer)
+
+    assert told.own.startswith("Page 1, status 200, ")
+    assert told.own.endswith(" Its answer broke off, so the end is missing.")
+    assert 'heading "begin"' in told.foreign[0]
+
+
+LARGE = rows("connectors/browser_memory.jsonl")
+
+
+@pytest.mark.parametrize("row", LARGE, ids=[row["name"] for row in LARGE])
+@in_loop
+async def test_a_page_that_takes_all_memory_crashes_alone(row: dict[str, str]) -> None:
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(page(row["html"]) if asked.path == "/large" else page("<h1>fine</h1>"))
+        await writer.drain()
+
+    async with site(answer) as web:
+        with a_browser(web.host, max_memory=600_000_000) as browser:
+            fine = await ask(tools(browser), "open_page", url=web.url("/"))
+            large = await ask(tools(browser), "open_page", url=web.url("/large"))
+            again = await ask(tools(browser), "read_page", page=1)
+
+    assert (fine.code, large.code, again.code) == ("answered", "failed", "answered")
+    assert "did not finish" not in large.own
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "document.title = 'T'.repeat(2e7)",
+        "Object.defineProperty(document, 'title', {get: () => 'U'.repeat(2e7)})",
+        "String.prototype.slice = () => 'U'.repeat(2e7); document.title = 'T'.repeat(600)",
+    ],
+    ids=["long", "another property", "another slice"],
+)
+@in_loop
+async def test_the_beginning_of_a_title_is_fetched_and_not_all_of_it(script: str) -> None:
+    told = await opened(page(f"<title>{'T' * 600}</title><script>{script}</script>"))
+
+    assert f"\nTitle: {'T' * 500}\n" in told.foreign[0]
+
+
 # -- the guard, as a browser would never ask it ----------------------------------------------------------------------
 
 
@@ -612,7 +682,9 @@ async def test_a_browser_that_is_not_installed_is_a_failure() -> None:
     assert told.own == "The tool failed.\nThe browser's program is not installed on this machine."
 
 
-@pytest.mark.parametrize("wrong", [{"max_pages": 0}, {"timeout_s": -1}, {"max_bytes": True}, {"idle_s": "x"}])
+@pytest.mark.parametrize(
+    "wrong", [{"max_pages": 0}, {"timeout_s": -1}, {"max_bytes": True}, {"idle_s": "x"}, {"max_memory": 0}]
+)
 def test_a_wrong_setting_is_refused_where_it_is_written(wrong: dict[str, Any]) -> None:
     with pytest.raises(DeclarationError, match="is not a number above 0"):
         Browser(**wrong)

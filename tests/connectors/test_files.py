@@ -177,7 +177,22 @@ async def test_a_listing_shows_names_as_foreign_text(tmp_path: Path) -> None:
     told = await ask(tools(tmp_path), "list_files")
 
     assert told.own == "Entries 1 to 6 of 6."
-    assert told.foreign == (f"a\nb  0\nb {HOSTILE}  5\nc/\nd@  1\ne?  0\nf\udcff  0",)
+    assert told.foreign == (f"a\\nb  0\nb {HOSTILE}  5\nc/\nd@  1\ne?  0\nf\\udcff  0",)
+
+
+@pytest.mark.parametrize("row", rows("connectors/file_names.jsonl"), ids=lambda row: row["what"])
+@in_loop
+async def test_a_name_is_on_one_line_whatever_it_holds(row: dict[str, str], tmp_path: Path) -> None:
+    """Otherwise a name could be an entry, or a hit, of a file that is not there."""
+    (tmp_path / row["name"]).write_text("needle")
+
+    listed = await ask(tools(tmp_path), "list_files")
+    found = await ask(tools(tmp_path), "search_files", text="needle")
+    assert listed.foreign == (f"{row['shown']}  6",)
+    assert found.foreign == (f"{row['shown']}:1: needle",)
+    if "\udcff" not in row["name"]:  # an argument is text of Unicode
+        read = await ask(tools(tmp_path), "read_file", path=row["name"])
+        assert read.foreign == ("needle",)
 
 
 @in_loop
@@ -300,6 +315,16 @@ async def test_a_search_finds_lines_and_says_what_it_left_out(tmp_path: Path) ->
         "Lines are cut after 300 characters."
     )
     assert told.foreign == (f"a.txt:2: {HOSTILE}\nb/{HOSTILE}:1: mallory",)
+
+
+@pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+@in_loop
+async def test_a_hit_is_one_line_for_every_reader_of_lines(end: str, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(f"needle{end}g:1: \\n needle".encode())
+
+    told = await ask(tools(tmp_path), "search_files", text="needle")
+
+    assert told.foreign == ("f:1: needle g:1: \\n needle",)
 
 
 @in_loop

@@ -457,6 +457,42 @@ async def test_what_is_left_of_a_broken_answer_passes_the_egress_strip_as_well(p
     assert told.foreign == (strip_egress(LINK),)
 
 
+@both()
+@pytest.mark.parametrize("status", ["200 OK", "400 Bad Request", "401 Unauthorized", "500 Oops", "503 Busy"])
+@in_loop
+async def test_what_a_service_says_of_a_failure_passes_the_egress_strip_as_well(
+    provider: Provider, status: str
+) -> None:
+    """A service repeats what it was sent, and whoever wrote a text of the question knows that."""
+    given = [{"origin": "issue 7", "text": LINK}]
+    person, _ = await told_of(provider, response(LINK.encode(), status=status), "person", texts=given)
+    program, _ = await told_of(provider, response(LINK.encode(), status=status), "program", texts=given)
+
+    assert (person.code, program.code) == ("failed", "failed")
+    assert "SEKRIT" not in person.outcome.text
+    assert all(text in (strip_egress(LINK), "") for text in person.foreign)
+    assert all(text in (LINK, "") for text in program.foreign)
+
+
+class Broken:
+    """A model of our own that fails with what it read."""
+
+    name = "broken"
+
+    async def write(self, question: Question) -> Written:
+        raise ToolFailed("It broke.", Foreign(LINK))
+
+
+@in_loop
+async def test_a_failure_names_the_texts_that_it_may_repeat() -> None:
+    given = [{"origin": "issue 7", "text": LINK}]
+
+    told = await ask(made(Broken(), "person"), "ai_generate", prompt="Sum it up.", texts=given)
+
+    assert (told.own, told.foreign) == ("The tool failed.\nIt broke.", (strip_egress(LINK),))
+    assert '"model broken + issue 7"' in told.outcome.text
+
+
 def short_of_its_length(body: bytes) -> bytes:
     return response(body, length=len(body) + 50)
 

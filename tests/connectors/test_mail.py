@@ -332,7 +332,35 @@ async def test_a_server_that_is_not_there_is_a_failure() -> None:
     assert told.own == "The tool failed.\nThe connection to the mail server failed."
 
 
-@pytest.mark.parametrize("password", ["", "two\r\nlines", "nul\0"])
+@pytest.mark.parametrize("password", ['say "hi\\', "pässwörd"])
+@in_loop
+async def test_a_server_that_repeats_the_line_of_the_login_is_not_repeated(password: str) -> None:
+    """There a password is spelled otherwise: with its quotes escaped, or in base64."""
+    quoted = password.replace("\\", "\\\\").replace('"', '\\"')
+    coded = base64.b64encode(f"\0{USER}\0{password}".encode()).decode()
+    for spelled in (password, quoted, coded):
+        said = f"TAG NO you said {spelled}\r\n".encode()
+        answers = {"EXAMINE": said, "AUTHENTICATE": b"+ \r\nTAG OK done\r\n", coded.upper(): b""}
+        async with imap_server(answers) as spoken:
+            server = MailServer(host="127.0.0.1", user=USER, port=spoken.port, security="none")
+            told = await ask(tools(server, lambda name: password), "search_mail", within_s=5)
+
+        assert (told.own, told.foreign) == ("The tool failed.\nThe mail server did not open the folder.", ()), spelled
+
+
+@in_loop
+async def test_what_the_function_of_secrets_raises_is_told_and_logged_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    def give(name: str) -> str:
+        raise KeyError(f"not {PASSWORD}")
+
+    server = MailServer(host="127.0.0.1", user=USER, port=1, security="none")
+    told = await ask(tools(server, give), "search_mail")
+
+    assert told.own == "The tool failed.\nThe secret 'mail_password' is not to be had here."
+    assert PASSWORD not in told.outcome.text + caplog.text
+
+
+@pytest.mark.parametrize("password", ["two\r\nlines", "nul\0"])
 @in_loop
 async def test_a_password_that_is_not_one_line_is_never_sent(password: str) -> None:
     async with imap_server({}) as spoken:

@@ -34,6 +34,11 @@ async def over(these: Programs, run: int = 1, **more: Any) -> Told:
     return await ask(program_tools(these), "read_program", run=run, **more)
 
 
+def named_in(folder: Path) -> int:
+    """The process that has left its number as the name of a file."""
+    return int(next(folder.iterdir()).name.removeprefix("pid"))
+
+
 def files_in(folder: Path) -> int:
     return len(list(folder.iterdir()))
 
@@ -76,6 +81,45 @@ async def test_a_program_is_read_while_it_runs_and_stopped(tmp_path: Path) -> No
     assert (stopped.own, again.own) == ("Run 1 is over.", "Run 1 is over.")
     assert told.own.startswith("Run 1: stopped, exit code -9, characters 1 to ")
     await until(lambda: is_gone(int(running.foreign[0])))
+
+
+CHILD = "import os,time,pathlib; pathlib.Path(f'pid{os.getpid()}').touch(); time.sleep(600)"
+LEAVING = {
+    "a session of its own": (
+        f"import subprocess,sys; subprocess.Popen([sys.executable,'-c',{CHILD!r}],start_new_session=True)"
+    ),
+    "a daemon": (
+        f"import os\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: exec({CHILD!r})\n    os._exit(0)"
+    ),
+    "a program without its environment": (
+        f"import subprocess,sys; subprocess.Popen([sys.executable,'-c',{CHILD!r}],start_new_session=True,env={{}})"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", LEAVING.values(), ids=LEAVING)
+@in_loop
+async def test_a_program_that_is_stopped_takes_along_what_has_left_its_group(tmp_path: Path, code: str) -> None:
+    with programs(tmp_path, {"server": python(f"{code}\nimport time; time.sleep(600)")}) as these:
+        await ask(program_tools(these), "start_program", program="server")
+        await until(lambda: files_in(tmp_path) == 1)
+        stopped = await ask(program_tools(these), "stop_program", run=1)
+        pid = named_in(tmp_path)
+
+        assert stopped.own == "Run 1 is over."
+        await until(lambda: is_gone(pid))
+
+
+@in_loop
+async def test_a_program_that_ends_leaves_no_daemon(tmp_path: Path) -> None:
+    leave = "import pathlib,time\nwhile not list(pathlib.Path().iterdir()): time.sleep(0.01)"
+    with programs(tmp_path, {"server": python(f"{LEAVING['a session of its own']}\n{leave}")}) as these:
+        await ask(program_tools(these), "start_program", program="server")
+        told = await over(these)
+        pid = named_in(tmp_path)
+
+        assert told.own.startswith("Run 1: ended, exit code 0")
+        await until(lambda: is_gone(pid))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +205,12 @@ async def test_a_program_gets_nothing_of_the_environment(tmp_path: Path, monkeyp
         these.start("env")
         told = await over(these)
 
-    assert {line.partition("=")[0] for line in told.foreign[0].splitlines()} == {"PATH", "LC_ALL", "MODE"}
+    assert {line.partition("=")[0] for line in told.foreign[0].splitlines()} == {
+        "PATH",
+        "LC_ALL",
+        "MODE",
+        "HEDGEROW_RUN",
+    }
 
 
 @in_loop

@@ -19,9 +19,15 @@ class Spoken:
     lines: list[bytes] = field(default_factory=list[bytes])
 
     def commands(self) -> list[str]:
-        """The commands, in order, a UID command with its own name."""
+        """The commands, in order, a UID command with its own name; a line of one word is that word."""
         words = [line.split() for line in self.lines]
-        return [b" ".join(line[1:3] if line[1].upper() == b"UID" else line[1:2]).decode().upper() for line in words]
+        return [b" ".join(command_of(line)).decode().upper() for line in words]
+
+
+def command_of(words: list[bytes]) -> list[bytes]:
+    if len(words) < 2:
+        return words
+    return words[1:3] if words[1].upper() == b"UID" else words[1:2]
 
 
 @asynccontextmanager

@@ -13,9 +13,10 @@ from tools_check import _call, _classes, _exec, _frameworks, _ours
 from tools_check._catalog import Catalog
 from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
-from tools_check._ir import Def, ModuleIR
-from tools_check._link import Module, Project
+from tools_check._ir import Def, ModuleIR, Node
+from tools_check._link import Module, Project, collect_names, last_name
 from tools_check._run import STEPS_PER_ENTRY, Frame, Noted, Run, ToolSeen
+from tools_check._spelled import DECORATORS
 from tools_check._values import (
     CLEAN,
     EMPTY,
@@ -257,12 +258,83 @@ def linked_names(run: Run, module: Module, names: frozenset[str]) -> frozenset[s
     return frozenset(out)
 
 
+TOOL_ENDINGS: Final = ("Tool", "Toolkit", "ToolBase", "ToolSpec", "Toolset")
+
+
 def makers(run: Run, module: Module) -> set[int]:
     """The functions of a module in which tools may be built: they are followed before any tool is."""
     ours = frozenset({"ToolDef"})
     others = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
     known = ours if uses_registry(module) else frozenset[str]()
-    return of_interest(module, known, others) | of_interest(module, linked_names(run, module, ours), frozenset())
+    found = of_interest(module, known, others) | of_interest(module, linked_names(run, module, ours), frozenset())
+    if run.frameworks is None:
+        return found
+    found |= tool_factories(module, run.frameworks.base_names())
+    return found | of_interest(module, frozenset(), registering(run, module))
+
+
+def registering(run: Run, module: Module) -> frozenset[str]:
+    """Names of the module that stand for what makes a tool of a function: a framework's, or a function's of the files."""
+    out = {module.ir.defs[at].name for at in handing_on(run, module)}
+    for name, value in module.env.items():
+        for ref in value.refs:
+            qname = f"{ref.module}.{ref.name}" if isinstance(ref, Import) else ref.qname if isinstance(ref, Ext) else ""
+            if qname and run.frameworks.is_named(run.catalog.resolve(qname)):
+                out.add(name)  # under whatever name it was imported
+            elif isinstance(ref, Func) and ref.module != module.name and ref.env is None:
+                other = run.project.module(ref.module)
+                if other is not None and ref.at in handing_on(run, other):
+                    out.add(name)
+    return frozenset(out)
+
+
+def handing_on(run: Run, module: Module) -> set[int]:
+    """The functions of a module that hand a parameter of theirs to what makes tools."""
+    known = run.handing_on.get(module.name)
+    if known is None:
+        assert run.frameworks is not None
+        names = run.frameworks.givers()
+        known = run.handing_on[module.name] = {
+            index
+            for index, spoken in enumerate(module.spoken())
+            if not names.isdisjoint(spoken.called)
+            and hands_on(module.ir.defs[index].body, names, {p.name for p in module.ir.defs[index].params})
+        }
+    return known
+
+
+def hands_on(body: Node, names: frozenset[str], params: set[str]) -> bool:
+    """Whether a call of a name, or of what a call of one gives, gets a parameter: `server.tool(...)(bound(f))`."""
+    stack: list[Node] = [body]
+    while stack:
+        node = stack.pop()
+        if len(node) == 4 and node[0] == "x":
+            callee = node[2]
+            if last_name(callee[2] if callee[0] == "x" else callee) in names:
+                given: set[str] = set()
+                collect_names(node[3], given, set())
+                if not params.isdisjoint(given) and (callee[0] == "x" or last_name(callee) not in DECORATORS):
+                    return True
+        stack.extend(part for part in node if part.__class__ is tuple)
+    return False
+
+
+def tool_factories(module: Module, bases: frozenset[str]) -> set[int]:
+    """The outermost functions with a class inside that has methods and inherits from what is called as a tool's base is."""
+    out: set[int] = set()
+    having = {d.owner for d in module.ir.defs if not d.name.startswith("__") or d.name == "__call__"}
+    for index, written in enumerate(module.ir.classes):
+        names = {last_name(base) for base in written.bases} if written.parent >= 0 and index in having else set[str]()
+        if not names.isdisjoint(bases) or any(name.endswith(TOOL_ENDINGS) for name in names):
+            out.add(outermost(module, written.parent))
+    return out
+
+
+def outermost(module: Module, index: int) -> int:
+    """The function of a module that another one stands in."""
+    while module.ir.defs[index].parent >= 0:
+        index = module.ir.defs[index].parent
+    return index
 
 
 def spoken_of(run: Run, module: Module) -> set[int]:
@@ -300,10 +372,7 @@ def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str
     out: set[int] = set()
     for index, spoken in enumerate(module.spoken()):
         if not (mentioned.isdisjoint(spoken.mentioned) and called.isdisjoint(spoken.called)):
-            outer = index
-            while module.ir.defs[outer].parent >= 0:
-                outer = module.ir.defs[outer].parent
-            out.add(outer)
+            out.add(outermost(module, index))
     return out
 
 

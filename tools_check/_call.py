@@ -295,8 +295,8 @@ def under(run: Run, frame: Frame, target: Value, args: Args | None, value: Value
             name = run.catalog.resolve(ref.qname)
             if name == "functools.wraps" and args is not None and args.positional:
                 # A wrapper stands for the function that it wraps wherever a name is asked for.
-                inner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Func)), None)
-                if inner is not None:
+                inner = [r for r in sorted_refs(args.positional[0]) if isinstance(r, Func)]
+                if inner:
                     run.originals[(func.module, func.at, id(func.env))] = inner
             if name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
                 out.append(of(Wrapped("ctx", value)))

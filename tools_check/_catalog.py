@@ -58,6 +58,8 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     waits: frozenset[str] = frozenset()
+    clients: tuple[str, ...] = ()  # how classes end that talk to somebody, where nothing is known of their library
+    fetching: frozenset[str] = frozenset()  # how functions begin that bring something in, likewise
     effects: dict[str, str] = field(default_factory=dict[str, str])
     opened: set[str] = field(default_factory=set[str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
@@ -97,7 +99,7 @@ class Catalog:
         """Whether a method that only computes, as far as is known, has somebody behind it when it is awaited: an abstract
         class of a framework is implemented by what talks to a model, a process or a service.
         """
-        if entry.kind != "pass" or entry.listed:
+        if entry.kind not in ("pass", "unknown") or entry.listed:
             return False
         parts = entry.qname.split(".")
         if parts[0] in sys.stdlib_module_names:
@@ -129,11 +131,19 @@ class Catalog:
             return moved
         library = self.library(qname)
         if library is None:
-            return Entry(kind="new" if method[:1].isupper() else "unknown", qname=qname)
+            return self.guessed(qname, owner if is_method else "", method)
         if method[:1].isupper() or qname in library.classes or qname in self.foreign_types:
             return Entry(kind="new", qname=qname, origin=library.origin)
         kind = library.methods if is_method and library.methods else library.default
         return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
+
+    def guessed(self, qname: str, owner: str, method: str) -> Entry:
+        """What a library without a table gives: a class that is called a client talks to somebody, and so does `fetch`."""
+        if method[:1].isupper():
+            return Entry(kind="new", qname=qname)
+        if owner.endswith(self.clients) or method.lstrip("_").partition("_")[0] in self.fetching:
+            return Entry(kind="source", qname=qname, origin=qname.partition(".")[0])
+        return Entry(kind="unknown", qname=qname)
 
     def reads_prompts(self, qname: str) -> bool:
         """Whether what is given to a call of this name is read by a model."""
@@ -208,6 +218,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
     catalog.transparent = frozenset(raw.pop("transparent"))
     silent, immutable = raw.pop("silent"), raw.pop("immutable")
     catalog.waits = frozenset(raw.pop("waits"))
+    catalog.clients, catalog.fetching = tuple(raw.pop("clients")), frozenset(raw.pop("fetching"))
     defaults = raw.pop("defaults")
     for kind in ("pass", "own"):
         for name in defaults[kind]:

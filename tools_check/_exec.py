@@ -744,6 +744,8 @@ def call_with_types(
             if outside and value.is_empty():
                 value = CLEAN
             if param.default is not None:
+                if value.is_empty() and param.default in (("k", True), ("k", False)):
+                    value = of(DATA)  # a flag without a type need not be what it is by default
                 value = join(value, _eval.evaluate(run, inner, param.default))
             if run.elsewhere is not None and not outside and not _classes.is_ours_by_type(run, inner, param.annotation):
                 value = _elsewhere.may_hold(value)

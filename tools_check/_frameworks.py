@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any, Final, final
 
 from tools_check import _call, _classes, _eval, _spelled
-from tools_check._link import Module
+from tools_check._link import Module, collect_names, last_name
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
 
@@ -72,6 +72,19 @@ class Frameworks:
                 if tail not in ("Agent", "Team", "Server"):
                     self.tails.setdefault(tail, []).append(name)
         return self.tails
+
+    def base_names(self) -> frozenset[str]:
+        """The last names of the classes that tools inherit from."""
+        return frozenset(name.rpartition(".")[2] for name in (*self.bases, *self.toolkits)) | _spelled.BASES
+
+    def is_named(self, name: str) -> bool:
+        """Whether a name is one of a decorator or a maker, but for agents, which are made where everything else is too."""
+        return name in self.decorators or (name in self.makers and "tools" not in self.makers[name][1])
+
+    def givers(self) -> frozenset[str]:
+        """The last names of what makes a tool of a function that it is given."""
+        makers = {name.rpartition(".")[2] for name in self.makers} - {"Agent", "Team", "Server", "Assistant", "Task"}
+        return _spelled.DECORATORS | _spelled.GIVERS | makers
 
     def short_names(self) -> frozenset[str]:
         """The last names of decorators, dispatchers and makers."""
@@ -270,44 +283,36 @@ def record(run: Run, style: str, value: Value, *, original: Func | None = None, 
     for ref in sorted_refs(value):
         if not isinstance(ref, Func | Partial | Wrapped):
             continue
-        place = original or target_of(run, ref)
-        if place is None:
-            continue
-        module = run.project.module(place.module)
-        if module is None:
-            continue
-        key = (style, place.module, place.at)
-        if key in run.tools:
-            continue
-        definition = module.ir.defs[place.at]
-        run.tools[key] = ToolSeen(
-            style=style,
-            path=module.path,
-            module=module.name,
-            site=definition.ordinal << 10 | 1023,
-            fields={"handler": of(ref)},
-            dispatcher=dispatcher,
-            definition=place,
-        )
+        places = [original] if original is not None else targets_of(run, ref)
+        for place in places:
+            module = run.project.module(place.module)
+            key = (style, place.module, place.at)
+            if module is None or key in run.tools:
+                continue
+            definition = module.ir.defs[place.at]
+            run.tools[key] = ToolSeen(
+                style=style,
+                path=module.path,
+                module=module.name,
+                site=definition.ordinal << 10 | 1023,
+                # What a wrapper of several gives says nothing of one of them.
+                fields={"handler": of(ref if len(places) == 1 else place)},
+                dispatcher=dispatcher,
+                definition=place,
+            )
 
 
-def target_of(run: Run, ref: Any) -> Func | None:
-    """The function under partials and wrappers."""
-    for _ in range(6):
-        if isinstance(ref, Func):
-            inner = run.originals.get((ref.module, ref.at, id(ref.env)))
-            if inner is None and is_wrapper(run, ref):
-                inner = handed_on(run, ref)
-                if inner is None:
-                    return None  # it stands for a function that is not known here
-            if inner is None:
-                return ref
-            ref = inner
-            continue
-        if not isinstance(ref, Partial | Wrapped):
-            return None
-        ref = next((r for r in sorted_refs(ref.func) if isinstance(r, Func | Partial | Wrapped)), None)
-    return None
+def targets_of(run: Run, ref: Any, levels: int = 6) -> list[Func]:
+    """The functions under partials and wrappers: a wrapper that is made in a loop stands for each that it was given."""
+    inner: Iterable[Any] = ()
+    if levels and isinstance(ref, Func):
+        inner = run.originals.get((ref.module, ref.at, id(ref.env)), ())
+        if not inner and not is_wrapper(run, ref):
+            return [ref]
+        inner = inner or handed_on(run, ref)  # none: it stands for a function that is not known here
+    elif levels and isinstance(ref, Partial | Wrapped):
+        inner = [r for r in sorted_refs(ref.func) if isinstance(r, Func | Partial | Wrapped)]
+    return list(dict.fromkeys(place for r in inner for place in targets_of(run, r, levels - 1)))
 
 
 def is_wrapper(run: Run, func: Func) -> bool:
@@ -317,7 +322,16 @@ def is_wrapper(run: Run, func: Func) -> bool:
         return False
     if not {"*", "**"} <= {p.kind for p in module.ir.defs[func.at].params}:
         return False
-    return bool(given_outside(module, func) & module.spoken()[func.at].called)
+    return bool(handed_names(module, func))
+
+
+def handed_names(module: Module, func: Func) -> set[str]:
+    """The parameters of the functions around one that it calls, or says that it wraps."""
+    named: set[str] = set(module.spoken()[func.at].called)
+    for decorator in module.ir.defs[func.at].decorators:
+        if decorator[0] == "x" and last_name(decorator[2]) == "wraps":
+            collect_names(decorator[3], named, set())
+    return given_outside(module, func) & named
 
 
 def given_outside(module: Module, func: Func) -> set[str]:
@@ -330,23 +344,19 @@ def given_outside(module: Module, func: Func) -> set[str]:
     return out
 
 
-def handed_on(run: Run, func: Func) -> Func | None:
-    """The function that a wrapper stands for."""
+def handed_on(run: Run, func: Func) -> list[Func]:
+    """The functions that a wrapper stands for."""
     module = run.project.module(func.module)
     if module is None:
-        return None
-    for name in sorted(given_outside(module, func) & module.spoken()[func.at].called):
+        return []
+    for name in sorted(handed_names(module, func)):
         env = func.env
         while env is not None:
-            found = (
-                next((r for r in sorted_refs(env.vars[name]) if isinstance(r, Func)), None)
-                if name in env.vars
-                else None
-            )
-            if found is not None:
+            found = [r for r in sorted_refs(env.vars[name]) if isinstance(r, Func)] if name in env.vars else []
+            if found:
                 return found
             env = env.parent
-    return None
+    return []
 
 
 def dispatched(run: Run, frame: Frame, func: Func, args: _call.Args) -> None:  # noqa: ARG001

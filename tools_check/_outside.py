@@ -84,7 +84,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     if not run.catalog.is_silent(qname):
         run.event(frame, labels)
     into_buffers(run, frame, args, labels)
-    result = [_call.callbacks(run, frame, args, site)]
+    result = [EMPTY if qname.startswith(_shapes.LOOKS_AT) else _call.callbacks(run, frame, args, site)]
     if entry.kind == "new":
         obj = run.new(frame, "ext", entry.returns or qname)
         obj.elem = labelled(labels)

@@ -176,7 +176,8 @@ class Run:
         self.elsewhere: Elsewhere | None = None  # set in a second look alone
         self.frameworks: Any = None
         self.searched: set[Cls] = set()
-        self.originals: dict[Any, Func] = {}
+        self.originals: dict[Any, list[Func]] = {}
+        self.handing_on: dict[str, set[int]] = {}
         self.variants: dict[tuple[str, int], Value] = {}  # what `functools.singledispatch` chooses from
         self.dispatching: str | None = None
         self.toolkit_classes: dict[Cls, Any] = {}

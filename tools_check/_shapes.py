@@ -26,6 +26,8 @@ SHAPES: Final[dict[str, Shape]] = {
     "starlette.concurrency.run_in_threadpool": Shape(0, 1, "value"),
     "fastapi.concurrency.run_in_threadpool": Shape(0, 1, "value"),
     "asgiref.sync.sync_to_async": Shape(0, -1, "first"),
+    "asyncer.asyncify": Shape(0, -1, "first"),
+    "asyncer.syncify": Shape(0, -1, "first"),
     "asgiref.sync.async_to_sync": Shape(0, -1, "first"),
     "asyncio.AbstractEventLoop.run_in_executor": Shape(1, 2, "future"),
     "asyncio.AbstractEventLoop.call_soon": Shape(0, 1, "future"),
@@ -71,6 +73,9 @@ TASKS: Final = frozenset(
 
 GATHERS: Final = frozenset({"asyncio.gather", "asyncio.as_completed", "concurrent.futures.as_completed", "asyncio.wait",
                             "concurrent.futures.wait"})  # fmt: skip
+
+# These look at the functions that they are given, and call none.
+LOOKS_AT: Final = ("inspect.", "typing.", "typing_extensions.", "asyncio.iscoroutinefunction", "weakref.")
 
 DECORATORS: Final = frozenset(
     {

@@ -18,7 +18,7 @@ from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wr
 STYLE: Final = "by-name"
 DECORATORS: Final = frozenset(
     {"tool", "tool_plain", "function_tool", "kernel_function", "ai_function", "mcp_tool", "agent_tool", "llm_tool",
-     "register_tool"}
+     "register_tool", "tool_api", "tool_method", "as_tool", "define_tool", "tool_function"}
 )  # fmt: skip
 GIVERS: Final = frozenset({"add_tool", "register_tool", "add_function_tool"})
 
@@ -134,8 +134,8 @@ def given(
 def note(run: Run, value: Value) -> None:
     known = listed(run)
     for ref in sorted_refs(value):
-        place = _frameworks.target_of(run, ref) if isinstance(ref, Func | Partial | Wrapped) else None
-        if place is not None and (place.module, place.at) not in known:
+        places = _frameworks.targets_of(run, ref) if isinstance(ref, Func | Partial | Wrapped) else []
+        if any((place.module, place.at) not in known for place in places):
             _frameworks.record(run, STYLE, of(ref))
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
-from tools_check import _call, _classes, _exec, _frameworks, _ours
+from tools_check import _call, _classes, _exec, _frameworks, _invoke, _ours
 from tools_check._catalog import Catalog
 from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
@@ -219,7 +219,7 @@ def follow_function(run: Run, module: Module, index: int, definition: Def) -> No
     """Follow a function, or a method on an instance of its class, with arguments of which only the types are known."""
     frame = Frame(module, None, None)
     if definition.owner < 0:
-        _exec.call_with_types(run, frame, Func(module.name, index, None, None, None))
+        _invoke.call_with_types(run, frame, Func(module.name, index, None, None, None))
         return
     cls = Cls(module.name, definition.owner)
     if cls not in run.class_env:
@@ -228,7 +228,7 @@ def follow_function(run: Run, module: Module, index: int, definition: Def) -> No
     if method is not None and (method.module, method.at) == (module.name, index):
         kind = _classes.kind_of(definition)
         me = None if kind == "static" else of(cls) if kind == "class" else _classes.typed_instance(run, cls)
-        _exec.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
+        _invoke.call_with_types(run, frame, _classes.bind(method, me) if me is not None else method)
 
 
 def deeper(run: Run, path: str) -> Value:
@@ -421,7 +421,7 @@ def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Va
             names = [p.name for p in module.ir.defs[ref.at].params if p.kind in ("p", "k")]
             given = {name: of(_frameworks.ARGUMENTS) for name in names[-1:]}
             run.dispatching = tool.style
-        out.append(_exec.call_with_types(run, frame, ref, given, outside=True))
+        out.append(_invoke.call_with_types(run, frame, ref, given, outside=True))
         run.dispatching = None
     return join(*out)
 

@@ -6,7 +6,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from tools_check import _classes, _eval, _exec, _frameworks, _kept, _models, _names, _outside, _spelled
+from tools_check import (
+    _classes,
+    _construct,
+    _eval,
+    _frameworks,
+    _invoke,
+    _kept,
+    _models,
+    _names,
+    _outside,
+    _spelled,
+)
 from tools_check._ir import GENERATOR, Node, dotted
 from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
@@ -208,7 +219,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
             _frameworks.made_here(run, frame, ref, args)
             variants = run.variants.get((ref.module, ref.at))
             run.called.add((ref.module, ref.at))
-            result = _exec.invoke(run, frame, ref, args, site)
+            result = _invoke.invoke(run, frame, ref, args, site)
             return result if variants is None else join(result, call(run, frame, variants, args, site))
         case Ext():
             _kept.put(run, frame, args, site)
@@ -222,7 +233,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
             _frameworks.made_here(run, frame, ref, args)
             if run.frameworks is not None and args.has_function():
                 _spelled.described(run, _spelled.given(run, ref, args.positional, args.keywords))
-            return _classes.construct(run, frame, ref, args, site)
+            return _construct.construct(run, frame, ref, args, site)
         case Partial():
             merged = Args((*ref.args, *args.positional), (*ref.keywords, *args.keywords), args.star, args.dstar)
             return call(run, frame, ref.func, merged, site)
@@ -249,7 +260,7 @@ def call_object(run: Run, frame: Frame, obj: Obj, args: Args, site: int) -> Valu
         method = _classes.find_method(run, obj.cls, "__call__")
         if method is not None:
             run.called.add((method.module, method.at))
-            return _exec.invoke(run, frame, _classes.bind(method, of(obj)), args, site)
+            return _invoke.invoke(run, frame, _classes.bind(method, of(obj)), args, site)
         for base in _classes.mro(run, obj.cls)[1]:
             return _models.call_method(run, frame, Method("ext", f"{base}.__call__", of(obj)), args, site)
     if obj.kind == "ext":
@@ -346,7 +357,7 @@ def enter(run: Run, frame: Frame, value: Value) -> Value:
             for name in ("__enter__", "__aenter__"):
                 method = _classes.find_method(run, ref.cls, name)
                 if method is not None:
-                    out.append(_exec.invoke(run, frame, _classes.bind(method, of(ref)), NOTHING, _eval.here(frame)))
+                    out.append(_invoke.invoke(run, frame, _classes.bind(method, of(ref)), NOTHING, _eval.here(frame)))
                     break
             else:
                 out.append(of(ref))

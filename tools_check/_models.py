@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _ours, _outside, _prompts
+from tools_check import _call, _classes, _construct, _elsewhere, _eval, _frameworks, _ours, _outside, _prompts
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -289,7 +289,7 @@ def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
     out: list[Value] = []
     for cls in sorted_refs(ref.receiver):
         if isinstance(cls, Cls):
-            out.append(_classes.validated_instance(run, frame, cls, labels))  # noqa: PERF401
+            out.append(_construct.validated_instance(run, frame, cls, labels))  # noqa: PERF401
     return join(*out)
 
 

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Final
 
-from tools_check import _classes, _elsewhere, _exec
+from tools_check import _classes, _elsewhere, _exec, _invoke
 from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -115,9 +115,9 @@ def run_writer(run: Run, module: Module, index: int) -> None:
         method = _classes.find_method(run, cls, written.name) if cls in run.class_env else None
         if method is not None:
             bound = _classes.bind(method, _classes.typed_instance(run, cls))
-            _exec.call_with_types(run, Frame(module, None, None), bound)
+            _invoke.call_with_types(run, Frame(module, None, None), bound)
     elif written.parent < 0:
-        _exec.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
+        _invoke.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
 
 
 def resolve(run: Run, value: Value) -> Value:

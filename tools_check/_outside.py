@@ -8,7 +8,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from tools_check import _call, _classes, _elsewhere, _eval, _frameworks, _models, _names, _ours, _prompts, _shapes
+from tools_check import (
+    _call,
+    _classes,
+    _construct,
+    _elsewhere,
+    _eval,
+    _frameworks,
+    _models,
+    _names,
+    _ours,
+    _prompts,
+    _shapes,
+)
 from tools_check._ir import SITE_BITS
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -525,7 +537,7 @@ def adapt(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, 
     for obj in receiver.objects():
         for cls in sorted_refs(obj.fields.get("[type]", EMPTY)):
             if isinstance(cls, Cls):
-                out.append(_classes.validated_instance(run, frame, cls, labels))  # noqa: PERF401
+                out.append(_construct.validated_instance(run, frame, cls, labels))  # noqa: PERF401
     return join(*out) if out else labelled(labels, DATA)
 
 

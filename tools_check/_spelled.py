@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tools_check import _classes, _exec, _frameworks
+from tools_check import _classes, _frameworks, _invoke
 from tools_check._ir import Node
 from tools_check._run import Run, definition_of
 from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
@@ -96,7 +96,7 @@ def inherited(run: Run, cls: Cls, ours: list[Cls], outside: list[str]) -> None:
             continue
         for method in METHODS:
             left = _classes.find_method(run, base, method) if method in own else None
-            if left is not None and (written := definition_of(run, left)) is not None and _exec.is_stub(written):
+            if left is not None and (written := definition_of(run, left)) is not None and _invoke.is_stub(written):
                 _frameworks.record_method(run, STYLE, cls, method)
 
 

@@ -1,0 +1,168 @@
+"""What making an instance gives: its `__init__` is followed, a record's fields are filled, and a model keeps of a stranger's
+data what its types let through."""
+
+from __future__ import annotations
+
+from tools_check import _call, _classes, _eval, _invoke, _types
+from tools_check._ir import Node, dotted
+from tools_check._run import Frame, Run
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    PLAIN_KINDS,
+    Cls,
+    Ext,
+    Func,
+    Labels,
+    Obj,
+    Value,
+    join,
+    labelled,
+    of,
+    sorted_refs,
+)  # fmt: skip
+
+
+def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value:
+    """What calling a class gives."""
+    if _classes.is_enum(run, cls):
+        run.event(frame, args.labels())
+        return CLEAN
+    if _classes.is_settings(run, cls):
+        return _classes.typed_instance(run, cls)
+    obj = run.new(frame, "inst", cls)
+    obj.opaque = _classes.is_opaque(run, cls)
+    value = of(obj)
+    init = _classes.find_method(run, cls, "__init__")
+    if init is not None:
+        _call.call(run, frame, of(_classes.bind(init, value)), args, site)
+        return value
+    declared = _classes.fields(run, cls)
+    outside = _classes.mro(run, cls)[1]
+    if not declared or not (_classes.shows_fields(run, cls) or _classes.is_model(run, cls)):
+        obj.elem = join(*args.values())
+        if any(n in _classes.RECORDS for n in outside):
+            obj.fields.update(dict(args.keywords))
+        obj.fields.update(dict(args.keywords))
+        return value
+    validated_model = _classes.is_model(run, cls)
+    given: dict[str, Value] = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(args.keywords)
+    for name, annotation, owner_frame in declared:
+        item: Value | None = given.pop(name, None)
+        if item is None and (args.star is not None or args.dstar is not None):
+            spread = join(args.star or EMPTY, args.dstar or EMPTY)
+            item = _call.lookup_key(spread, name)
+        if item is None:
+            own = own_default(run, frame, _classes.class_attribute(run, cls, name))
+            if own is not None:
+                obj.fields[name] = own
+            continue
+        if validated_model and item.labels and not item.objects():
+            run.event(frame, item.labels)
+            item = validated(run, owner_frame, annotation, item.labels)
+        obj.fields[name] = item
+    if validated_model:
+        run_validators(run, frame, cls, obj)
+    for name, extra in given.items():  # fields that are not declared, and aliases
+        obj.elem = join(obj.elem, extra)
+        obj.fields.setdefault(name, extra)
+    for hook in ("__post_init__", "model_post_init"):
+        after = _classes.find_method(run, cls, hook)
+        if after is not None:
+            _call.call(
+                run, frame, of(_classes.bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site
+            )
+    return value
+
+
+def own_default(run: Run, frame: Frame, default: Value | None) -> Value | None:
+    """A list, set or dict that a field begins with, each instance has for itself; None for any other default."""
+    if default is None or default.labels or not all(isinstance(ref, Obj) for ref in default.refs):
+        return None
+    copies: list[Value] = []
+    for held in default.objects():
+        if held.kind not in PLAIN_KINDS:
+            return None
+        copy = run.new(frame, held.kind)
+        copy.fields, copy.elem, copy.keys, copy.exact = dict(held.fields), held.elem, held.keys, held.exact
+        copies.append(of(copy))
+    return join(*copies) if copies else None
+
+
+def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: int = 0) -> Value:
+    """What pydantic makes of foreign data for a field: numbers, enums and literals are ours, the rest stays
+    foreign.
+    """
+    if not labels or depth > 6 or not run.spend():
+        return labelled(labels, DATA)
+    if annotation[0] == "k" and isinstance(annotation[1], str):
+        node = _types.name_node(annotation[1])
+        return validated(run, frame, node, labels, depth + 1) if node else labelled(labels, DATA)
+    if annotation[0] == "b" and annotation[1] == "BitOr":
+        return join(*(validated(run, frame, annotation[i], labels, depth + 1) for i in (2, 3)))
+    if annotation[0] == "k":
+        return EMPTY
+    if annotation[0] == "s":
+        name = (dotted(annotation[1]) or "").rpartition(".")[2]
+        items: tuple[Node, ...] = annotation[2][1] if annotation[2][0] == "t" else (annotation[2],)
+        if name == "Literal":
+            return CLEAN
+        if name in ("Annotated", "Optional", "Union", "ClassVar"):
+            return join(
+                *(validated(run, frame, i, labels, depth + 1) for i in (items[:1] if name == "Annotated" else items))
+            )
+        if name in _types.ELEMENTS or name in _types.MAPPINGS:
+            obj = run.new(frame, "dict" if name in _types.MAPPINGS else "list")
+            obj.elem = validated(run, frame, items[-1], labels, depth + 1)
+            if name in _types.MAPPINGS:
+                obj.keys = validated(run, frame, items[0], labels, depth + 1)
+            return of(obj, DATA)
+        return labelled(labels, DATA)
+    target = _eval.evaluate(run, frame, annotation)
+    for ref in sorted_refs(target):
+        if isinstance(ref, Cls):
+            return CLEAN if _classes.is_enum(run, ref) else validated_instance(run, frame, ref, labels, depth + 1)
+        if isinstance(ref, Ext) and ref.qname in _classes.SAFE_TYPES:
+            return CLEAN
+    return labelled(labels, DATA)
+
+
+def validated_instance(run: Run, frame: Frame, cls: Cls, labels: Labels, depth: int = 0) -> Value:
+    """An instance whose every field was filled from foreign data, by the type of the field."""
+    if _classes.is_settings(run, cls):
+        return _classes.typed_instance(run, cls)
+    obj = run.new(frame, "inst", cls)
+    for name, annotation, owner_frame in _classes.fields(run, cls):
+        obj.fields[name] = validated(run, owner_frame, annotation, labels, depth + 1)
+    return of(obj)
+
+
+def run_validators(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:
+    """Validators of a whole model may add fields: those that get a dict of values, and give one back."""
+    for owner in _classes.mro(run, cls)[0]:
+        found = _classes.definition(run, owner)
+        if found is None:
+            continue
+        module, index = found
+        for method in module.methods(index):
+            written = module.ir.defs[method]
+            names = [(dotted(d[2] if d[0] == "x" else d) or "").rpartition(".")[2] for d in written.decorators]
+            if not {"model_validator", "root_validator"} & set(names):
+                continue
+            value = run.class_env.get(owner, {}).get(written.name)
+            func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
+            if func is None:
+                continue
+            before = "classmethod" in names or "root_validator" in names
+            values = Obj("dict", None, None, ())
+            values.elem, values.exact = CLEAN, False
+            args = _call.Args((of(values),)) if before else _call.NOTHING
+            result = _invoke.invoke(
+                run, frame, _classes.bind(func, of(cls) if before else of(obj)), args, written.ordinal << 10 | 1023
+            )
+            for made in {id(o): o for o in (values, *result.objects())}.values():
+                if made.kind == "dict":
+                    for key, item in list(made.fields.items()):
+                        if isinstance(key, str):
+                            obj.fields[key] = join(obj.fields.get(key, EMPTY), item)

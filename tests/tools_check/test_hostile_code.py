@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools_check._running import LYING, findings, tools_check, write
-from tools_check import _exec
+from tools_check import _invoke
 from tools_check._check import Options, check_paths
 
 DEEP = {
@@ -188,7 +188,7 @@ def test_what_is_too_deep_to_follow_is_undecided_and_told(tmp_path: Path, monkey
         raise RecursionError
 
     write(tmp_path, {"app.py": LYING})
-    monkeypatch.setattr(_exec, "invoke", endless)
+    monkeypatch.setattr(_invoke, "invoke", endless)
     report = check_paths([tmp_path / "app.py"], Options(cache=False))
     assert [f.rule for f in report.findings] == ["undecided-declaration"]
     assert "goes deeper than can be followed" in report.notes[0]

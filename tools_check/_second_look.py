@@ -21,7 +21,7 @@ from tools_check._analysis import Analysis, Judged, analyse
 from tools_check._catalog import Catalog
 from tools_check._elsewhere import ROOT, Elsewhere, Statement, is_from
 from tools_check._facts import Facts
-from tools_check._files import SourceFile, find_files
+from tools_check._files import SourceFile, find_files, is_package_folder
 from tools_check._ir import ModuleIR
 from tools_check._suppress import Suppression
 from tools_check._values import flat, join
@@ -167,8 +167,8 @@ def entries(seen: Seen, called: AbstractSet[tuple[str, int]]) -> Callable[[str, 
 def neighbours(source: SourceFile, exclude: tuple[str, ...]) -> set[Path]:
     """The files of the package that a file stands in; of its folder, when that is no package."""
     folder = source.path.absolute().parent
-    if not (folder / "__init__.py").exists():
+    if not is_package_folder(folder):
         return {f.path.absolute() for f in find_files(sorted(folder.glob("*.py")), exclude)}
-    while (folder.parent / "__init__.py").exists():
+    while is_package_folder(folder.parent):
         folder = folder.parent
     return {f.path.absolute() for f in find_files([folder], exclude)}

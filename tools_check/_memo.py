@@ -165,6 +165,8 @@ class Pairs(NamedTuple):
         if old.labels and old.labels is not new.labels:
             for label in old.labels.values():
                 alike = {root: other for root, other in new.labels.items() if other.tag == label.tag}
+                if not alike:
+                    continue  # it came to the first call's thing later: nothing stands for it, and nothing may vanish
                 have = self.labels.get(label)
                 self.labels[label] = alike if have is None else join_labels((have, alike))
         if depth <= 0 or not old.refs or len(old.refs) != len(new.refs):

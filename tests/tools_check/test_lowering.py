@@ -164,6 +164,10 @@ def test_a_file_in_a_newer_python_is_read_all_the_same() -> None:
     assert plain(parse(source)) == plain(read_newer(source))
 
 
+def test_a_name_is_read_in_its_normal_form_as_python_does() -> None:
+    assert ("n", "fine") in list(walk(parse("\ufb01ne = 1\n".encode()).body))
+
+
 def test_what_python_reads_is_read_where_libcst_does_not() -> None:
     source = b"class K:\n    (x): int = call()\n"
     with pytest.raises(Unparsable):

@@ -13,7 +13,6 @@ from typing import Any, Final
 from tools_check._ir import (
     ASYNC,
     GENERATOR,
-    LAMBDA,
     SITE_BITS,
     SITE_MASK,
     ClassDef,
@@ -292,14 +291,7 @@ class AstLowerer(Lowerer):
         return ("?", body, test, self.expr(node.orelse))
 
     def lambda_(self, node: ast.Lambda) -> Node:
-        index = len(self.defs)
-        self.defs.append(None)
-        params = self.params(node.args)
-        ordinal = self.ordinal
-        body, _ = self.inside("<lambda>", index, lambda: ((ordinal, "r", self.expr(node.body)),))
-        qualname = self.qualname("<lambda>")
-        self.defs[index] = Def("<lambda>", qualname, params, (), None, body, LAMBDA, ordinal, -1, self.parent)
-        return ("F", index)
+        return self.anonymous(lambda: self.params(node.args), lambda: self.expr(node.body))
 
     def tuple_(self, node: ast.Tuple) -> Node:
         return ("t", tuple([self.expr(item) for item in node.elts]))

@@ -17,7 +17,6 @@ import libcst as cst
 from tools_check._ir import (
     ASYNC,
     GENERATOR,
-    LAMBDA,
     SITE_BITS,
     SITE_MASK,
     ClassDef,
@@ -327,14 +326,7 @@ class CstLowerer(Lowerer):
         return ("?", body, test, self.expr(node.orelse))
 
     def lambda_(self, node: cst.Lambda) -> Node:
-        index = len(self.defs)
-        self.defs.append(None)
-        params = self.params(node.params)
-        ordinal = self.ordinal
-        body, _ = self.inside("<lambda>", index, lambda: ((ordinal, "r", self.expr(node.body)),))
-        qualname = self.qualname("<lambda>")
-        self.defs[index] = Def("<lambda>", qualname, params, (), None, body, LAMBDA, ordinal, -1, self.parent)
-        return ("F", index)
+        return self.anonymous(lambda: self.params(node.params), lambda: self.expr(node.body))
 
     def tuple_(self, node: cst.Tuple) -> Node:
         return ("t", self.items(node.elements))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tools_check._ir import SITE_BITS, SITE_MASK, ClassDef, Def, ModuleIR, Node
+from tools_check._ir import LAMBDA, SITE_BITS, SITE_MASK, ClassDef, Def, ModuleIR, Node, Param
 
 LOST: Final[Node] = ("lost",)
 LARGEST: Final = 10**18  # a literal of a million digits is legal; only short ones are worth a value
@@ -59,6 +59,17 @@ class Lowerer:
         self.names.pop()
         self.owner = saved
         return body
+
+    def anonymous(self, params: Callable[[], tuple[Param, ...]], answer: Callable[[], Node]) -> Node:
+        """A lambda: a function of one `return`."""
+        index = len(self.defs)
+        self.defs.append(None)
+        given = params()
+        ordinal = self.ordinal
+        body, _ = self.inside("<lambda>", index, lambda: ((ordinal, "r", answer()),))
+        name = self.qualname("<lambda>")
+        self.defs[index] = Def("<lambda>", name, given, (), None, body, LAMBDA, ordinal, -1, self.parent)
+        return ("F", index)
 
     def qualname(self, name: str) -> str:
         return ".".join([*self.names, name])

@@ -148,7 +148,6 @@ SHAPED_SCHEMES: Final = re.compile(
     r"|(?:view-source|search-ms|ms-settings):\S|ms-[a-z]+:[a-z]+\||intent:\S+\#Intent|blob:https?)",
     re.IGNORECASE,
 )
-LONGEST_SHAPED_SCHEME: Final = 12
 
 # `<scheme:rest>` and `<somebody@host>` are links in every Markdown.
 ANGLE_LINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}):(?=[^\s<>:])")

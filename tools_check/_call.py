@@ -18,10 +18,9 @@ from tools_check import (
     _outside,
     _spelled,
 )
-from tools_check._ir import GENERATOR, Node, dotted
-from tools_check._run import Frame, Run, definition_of
+from tools_check._ir import Node, dotted
+from tools_check._run import Frame, Run
 from tools_check._values import (
-    CLEAN,
     DATA,
     EMPTY,
     Cls,
@@ -364,11 +363,3 @@ def enter(run: Run, frame: Frame, value: Value) -> Value:
         else:
             out.append(of(ref))
     return join(*out)
-
-
-def is_generator(run: Run, func: Func) -> bool:
-    definition = definition_of(run, func)
-    return bool(definition and definition.flags & GENERATOR)
-
-
-__all__ = ["CLEAN"]

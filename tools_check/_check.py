@@ -18,7 +18,7 @@ from tools_check._facts import Facts
 from tools_check._files import SourceFile, find_files
 from tools_check._finding import Finding, TraceStep
 from tools_check._scan import REGISTRY, SUPPRESSES, WORDINGS, importers
-from tools_check._second_look import Seen, doubt
+from tools_check._second_look import OVER_TEXTS, Seen, doubt
 from tools_check._store import FOLDER, Store
 from tools_check._suppress import Suppression, suppressions
 from tools_check._ways import listed
@@ -172,11 +172,6 @@ def catalog_of(config: Config) -> _catalog.Catalog:
 def imports_of(store: Store) -> dict[str, tuple[str, ...]]:
     """What each file imports, by its shown path."""
     return {shown: found.imports for shown, found in store.scans.items()}
-
-
-OVER_TEXTS: Final = frozenset(
-    {"hand-rolled-fence", "fence-marker"}
-)  # the rules that look at one file's own texts alone
 
 
 def raw_findings(facts: Facts) -> list[Finding]:

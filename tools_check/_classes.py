@@ -18,7 +18,6 @@ from tools_check._values import (
     Labels,
     Method,
     Obj,
-    Partial,
     Value,
     Wrapped,
     flat,
@@ -618,6 +617,3 @@ def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
         else:
             parts.append(labelled(flat(of(obj))))
     return join(*(labelled(p.labels) for p in parts)).labels
-
-
-__all__ = ["Partial"]

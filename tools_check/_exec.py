@@ -25,7 +25,6 @@ from tools_check._values import (
     Ext,
     Func,
     Import,
-    Method,
     Obj,
     Value,
     is_foreign,
@@ -33,7 +32,6 @@ from tools_check._values import (
     labelled,
     of,
     sorted_refs,
-    with_labels,
 )  # fmt: skip
 
 BROAD: Final = frozenset({"builtins.Exception", "builtins.BaseException", "builtins.ExceptionGroup"})
@@ -489,6 +487,3 @@ def unpack(run: Run, frame: Frame, targets: tuple[Node, ...], value: Value) -> N
 
 
 # -- functions
-
-
-__all__ = ["Method", "with_labels"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, final
 
-from tools_check import _call, _classes, _eval, _spelled
+from tools_check import _call, _classes, _spelled
 from tools_check._link import Module, collect_names, last_name
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
@@ -499,6 +499,3 @@ def module_tools(run: Run, module: Module) -> None:
             value = module.env.get(name)
             if value is not None:
                 record(run, framework.style, value)
-
-
-__all__ = ["_eval"]

@@ -255,8 +255,7 @@ def refine(run: Run, inner: Frame, value: Value, annotation: Node | None) -> Val
 def call_with_types(
     run: Run, frame: Frame, func: Func, given: dict[str, Value] | None = None, *, outside: bool = False
 ) -> Value:
-    """Follow a function with arguments of which only the types are known; `outside` when a model gives
-    them, so that
+    """Follow a function with arguments of which only the types are known; `outside` when a model gives them, so that
     one without a type is plain data.
     """
     module = run.project.module(func.module)

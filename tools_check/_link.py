@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 from tools_check._files import SourceFile
-from tools_check._ir import ClassDef, Def, ModuleIR, Node, dotted, walk
+from tools_check._ir import Def, ModuleIR, Node, walk
 from tools_check._values import Value
 
 MUTATORS = frozenset(
@@ -269,16 +269,3 @@ def split_target(text: str, name: str) -> tuple[str, str]:
     """`pkg.module:Name` or `pkg.module`."""
     module, colon, attribute = text.partition(":")
     return module, attribute if colon else name
-
-
-def class_bases(cls: ClassDef) -> list[str]:
-    """The base classes as they are written."""
-    return [name for name in (dotted(strip_index(base)) for base in cls.bases) if name]
-
-
-def strip_index(node: Node) -> Node:
-    return node[1] if node[0] == "s" else node
-
-
-def dataclass_like(names: Iterable[Any]) -> bool:
-    return any(str(name).rpartition(".")[2] in ("dataclass", "define", "frozen", "attrs", "s") for name in names)

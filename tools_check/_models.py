@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from tools_check import _call, _classes, _construct, _elsewhere, _eval, _frameworks, _ours, _outside, _prompts
 from tools_check._run import Frame, Run
@@ -379,5 +379,3 @@ def made(run: Run, frame: Frame, cls: str | None, labels: Labels, elem: Value | 
 
 # Facts of our connectors: what is foreign in them stands in fields of its own, which are `Foreign`.
 HOLDERS: Final = frozenset({"connectors.ingress.Fetched", "connectors.ingress.Ran", "connectors.ingress.Walked"})
-
-__all__: list[Any] = []

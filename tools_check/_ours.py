@@ -11,9 +11,7 @@ from tools_check._values import (
     DATA,
     EMPTY,
     Cls,
-    Ext,
     Labels,
-    Method,
     Obj,
     Value,
     flat,
@@ -288,6 +286,3 @@ def answer_labels(run: Run, frame: Frame, value: Value, site: int) -> tuple[Labe
         else:
             own.append(of(obj))
     return flat(join(*own)), flat(join(*theirs))
-
-
-__all__ = ["Ext", "Method"]

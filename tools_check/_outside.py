@@ -1,17 +1,17 @@
-"""What calling a function outside the files gives: Python's own first, then by the catalogue; unknown ones
-pass on what
+"""What calling a function outside the files gives: Python's own first, then by the catalogue; unknown ones pass on what
 they are given and leave a mark."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from tools_check import (
     _call,
     _classes,
     _construct,
+    _containers,
     _elsewhere,
     _eval,
     _frameworks,
@@ -46,7 +46,6 @@ from tools_check._values import (
     of,
     sorted_refs,
     with_labels,
-    without_labels,
 )  # fmt: skip
 
 PACKAGED: Final = Data("package")
@@ -105,10 +104,9 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         origin = run.catalog.foreign_type(entry.returns or qname)
         if origin is not None:
             return join(with_labels(of(obj), run.source(frame, site, qname, origin)), *result)
-        for name, value in args.keywords:
+        for _, value in args.keywords:
             if value.objects() or any(isinstance(r, Func) for r in sorted_refs(value)):
                 obj.elem = join(obj.elem, labelled(flat(value)))
-            del name
         return join(of(obj), *result)
     if entry.kind == "unknown":
         labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
@@ -263,89 +261,6 @@ def written(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Arg
     return CLEAN
 
 
-def counted(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    """`Counter(items)`: the items are keys, and what stands under them are numbers."""
-    obj = run.new(frame, "dict")
-    obj.keys = _eval.iterate(run, frame, args.get(0, "iterable"))
-    obj.elem = CLEAN
-    obj.exact = False
-    return of(obj)
-
-
-def container(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`list`, `set`, `sorted`, ...: the same items in a new container."""
-    kind = {"builtins.set": "set", "builtins.frozenset": "set", "builtins.tuple": "tuple"}.get(name, "list")
-    first = args.get(0, "iterable")
-    if first is None:
-        return of(run.new(frame, kind))
-    obj = run.new(frame, kind)
-    objs = first.objects()
-    if (
-        len(objs) == 1
-        and not first.labels
-        and objs[0].kind in ("list", "tuple")
-        and "sorted" not in name
-        and "reversed" not in name
-    ):
-        obj.fields = {k: v for k, v in objs[0].fields.items() if k != "[generator]"}
-        obj.elem = objs[0].elem
-        obj.exact = objs[0].exact
-    else:
-        obj.elem = _eval.iterate(run, frame, first)
-        obj.exact = False
-    key = args.get(-1, "key")
-    if key is not None:
-        _call.call(run, frame, key, _call.Args((obj.elem,)), _eval.here(frame))
-    return of(obj)
-
-
-def mapping(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`dict(...)`, `OrderedDict`, `defaultdict`, `ChainMap`."""
-    obj = run.new(frame, "dict", _eval.DEFAULTS if name.endswith("defaultdict") else None)
-    positional = args.positional[1:] if name.endswith("defaultdict") else args.positional
-    for value in positional:
-        if any(o.kind in ("dict", "inst") for o in value.objects()):
-            _eval.spread(run, obj, value)
-        else:
-            pair = _eval.iterate(run, frame, value)
-            obj.elem = join(obj.elem, _eval.subscript(run, frame, pair, const(1)), labelled(value.labels))
-            obj.keys = join(obj.keys, _eval.subscript(run, frame, pair, const(0)), labelled(value.labels))
-            obj.exact = False
-    for key, value in args.keywords:
-        obj.fields[key] = value
-    if args.dstar is not None:
-        _eval.spread(run, obj, args.dstar)
-    if name.endswith("defaultdict") and args.positional:
-        obj.elem = join(obj.elem, _call.call(run, frame, args.positional[0], _call.NOTHING, _eval.here(frame)))
-        obj.exact = False
-    return of(obj)
-
-
-def enumerated(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`enumerate` and `zip`."""
-    pair = Obj("tuple", None, frame.env, frame.path)
-    if name.endswith("enumerate"):
-        pair.fields[0] = CLEAN
-        pair.fields[1] = _eval.iterate(run, frame, args.get(0, "iterable"))
-    else:
-        for i, value in enumerate(args.positional):
-            pair.fields[i] = _eval.iterate(run, frame, value)
-        if args.star is not None:
-            pair.elem = _eval.iterate(run, frame, _eval.iterate(run, frame, args.star))
-    obj = run.new(frame, "list")
-    obj.exact = False
-    obj.elem = of(pair)
-    return of(obj)
-
-
-def item(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    """`next`, `min`, `max`: one of the items."""
-    if len(args.positional) > 1 and not _name.endswith("next"):
-        return join(*args.positional)
-    default = args.get(1, "default") or EMPTY
-    return join(_eval.iterate(run, frame, args.get(0)), default)
-
-
 def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
     """`getattr(o, name)`: by name when it is a constant, else any of the object's."""
     base, key = args.get(0) or EMPTY, args.get(1) or EMPTY
@@ -459,15 +374,6 @@ def type_of(run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) -
     del run
     classes = [o.cls for o in (args.get(0) or EMPTY).objects() if o.kind == "inst"]
     return of(DATA, *classes) if len(args.positional) == 1 else CLEAN
-
-
-def variables(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    """`vars(x)`, `dataclasses.asdict(x)`: the fields as a dict."""
-    first = args.get(0, "obj") or args.get(0, "inst") or EMPTY
-    obj = run.new(frame, "dict")
-    obj.exact = False
-    _eval.spread(run, obj, first)
-    return of(obj)
 
 
 def replaced(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
@@ -608,16 +514,6 @@ def made_by_factory(run: Run, frame: Frame, _name: str, args: _call.Args, site: 
     return _call.call(run, frame, args.get(0, "factory") or EMPTY, _call.NOTHING, site)
 
 
-def simple_namespace(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    obj = run.new(frame, "ext", "types.SimpleNamespace")
-    obj.fields.update(dict(args.keywords))
-    return of(obj)
-
-
-def queue(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
-    return of(run.new(frame, "list"))
-
-
 FIELDS: Final = (
     "pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr", "pydantic.v1.Field",
     "dataclasses.field",
@@ -625,42 +521,44 @@ FIELDS: Final = (
     "langchain_core.pydantic_v1.Field", "pydantic.v1.PrivateAttr",
 )  # fmt: skip
 CLEAN_BUILTINS: Final = (
-    "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable",
-    "id", "any",
+    "len", "int", "float", "bool", "abs", "hash", "ord", "round", "isinstance", "issubclass", "callable", "id", "any",
     "all", "hasattr", "complex", "range", "pow", "divmod", "dir", "input",
 )  # fmt: skip
 
 SPECIAL: Final[dict[str, Special]] = {
     **{f"builtins.{name}": clean for name in CLEAN_BUILTINS},
     **{f"builtins.{name}": text for name in ("str", "repr", "format", "ascii")},
-    **{f"builtins.{name}": container for name in ("list", "set", "frozenset", "tuple", "sorted", "reversed")},
-    "collections.deque": container,
-    "collections.Counter": counted,
+    **{
+        f"builtins.{name}": _containers.container
+        for name in ("list", "set", "frozenset", "tuple", "sorted", "reversed")
+    },
+    "collections.deque": _containers.container,
+    "collections.Counter": _containers.counted,
     "builtins.print": printed,
     "csv.writer": writer,
     "csv.DictWriter": writer,
-    "builtins.dict": mapping,
-    "collections.OrderedDict": mapping,
-    "collections.defaultdict": mapping,
-    "collections.ChainMap": mapping,
-    "types.MappingProxyType": mapping,
-    "builtins.enumerate": enumerated,
-    "builtins.zip": enumerated,
-    "itertools.zip_longest": enumerated,
-    "itertools.product": enumerated,
-    "builtins.next": item,
-    "builtins.anext": item,
-    "builtins.min": item,
-    "builtins.max": item,
+    "builtins.dict": _containers.mapping,
+    "collections.OrderedDict": _containers.mapping,
+    "collections.defaultdict": _containers.mapping,
+    "collections.ChainMap": _containers.mapping,
+    "types.MappingProxyType": _containers.mapping,
+    "builtins.enumerate": _containers.enumerated,
+    "builtins.zip": _containers.enumerated,
+    "itertools.zip_longest": _containers.enumerated,
+    "itertools.product": _containers.enumerated,
+    "builtins.next": _containers.item,
+    "builtins.anext": _containers.item,
+    "builtins.min": _containers.item,
+    "builtins.max": _containers.item,
     "builtins.getattr": get_attribute,
     "builtins.setattr": set_attribute,
     "builtins.super": super_,
     "builtins.type": type_of,
-    "builtins.vars": variables,
-    "dataclasses.asdict": variables,
-    "attr.asdict": variables,
-    "attrs.asdict": variables,
-    "dataclasses.astuple": container,
+    "builtins.vars": _containers.variables,
+    "dataclasses.asdict": _containers.variables,
+    "attr.asdict": _containers.variables,
+    "attrs.asdict": _containers.variables,
+    "dataclasses.astuple": _containers.container,
     "dataclasses.replace": replaced,
     "copy.replace": replaced,
     "functools.partial": partial,
@@ -706,11 +604,11 @@ SPECIAL: Final[dict[str, Special]] = {
     },
     **dict.fromkeys(FIELDS, field_default),
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), made_by_factory),
-    "types.SimpleNamespace": simple_namespace,
-    "asyncio.Queue": queue,
-    "queue.Queue": queue,
-    "queue.SimpleQueue": queue,
-    "asyncio.LifoQueue": queue,
+    "types.SimpleNamespace": _containers.simple_namespace,
+    "asyncio.Queue": _containers.queue,
+    "queue.Queue": _containers.queue,
+    "queue.SimpleQueue": _containers.queue,
+    "asyncio.LifoQueue": _containers.queue,
 }
 
 SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
@@ -729,5 +627,3 @@ SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "contextvars.ContextVar.set": set_context,
     "contextvars.ContextVar.get": get_context,
 }
-
-__all__: list[Any] = ["without_labels"]

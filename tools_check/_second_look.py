@@ -27,7 +27,8 @@ from tools_check._suppress import Suppression
 from tools_check._values import flat, join
 from tools_check._worlds import import_folder
 
-OVER_TEXTS: Final = frozenset({"hand-rolled-fence", "fence-marker", "bad-suppression", "unused-suppression"})
+OVER_TEXTS: Final = frozenset({"hand-rolled-fence", "fence-marker"})
+OF_ONE_FILE: Final = OVER_TEXTS | {"bad-suppression", "unused-suppression"}  # more files give them nothing to say
 OVER_TOOLS: Final = frozenset(
     {"false-declaration", "missing-declaration", "empty-origin", "computed-declaration", "undecided-declaration",
      "needless-origin", "double-fence", "dispatch-mismatch", "unlisted-ingress"}
@@ -54,7 +55,7 @@ def doubt(facts: Facts, seen: Seen, tick: Callable[[str], None]) -> None:
         for path, found in facts.suppressions.items()
         if (
             left := [
-                item for item in found if not item.used and not item.fault and not OVER_TEXTS.issuperset(item.rules)
+                item for item in found if not item.used and not item.fault and not OF_ONE_FILE.issuperset(item.rules)
             ]
         )
     }
@@ -88,7 +89,7 @@ class Look:
 
     def may_speak(self, rule: str, item: Suppression) -> bool:
         """Whether a rule may have something to say on the line of a comment, in a run with more files."""
-        if rule in OVER_TEXTS:
+        if rule in OF_ONE_FILE:
             return False
         inside = self.statement(item.covers)
         if inside is None:

@@ -1,5 +1,4 @@
-"""Files and their small forms, kept between runs by content; a cache that is broken in any way is worked
-around, never
+"""Files and their small forms, kept between runs by content; a cache that is broken in any way is worked around, never
 trusted and never a crash."""
 
 from __future__ import annotations

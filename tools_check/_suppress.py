@@ -1,5 +1,4 @@
-"""Comments that silence a finding: `# tools-check: ignore[rule-name] -- reason`; one without rule or
-reason silences
+"""Comments that silence a finding: `# tools-check: ignore[rule-name] -- reason`; one without rule or reason silences
 nothing."""
 
 from __future__ import annotations

@@ -18,10 +18,8 @@ ELEMENTS: Final = frozenset(
 MAPPINGS: Final = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "DefaultDict"})
 WRAPPERS: Final = frozenset(
     {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired",
-     "ReadOnly",
-     "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
+     "ReadOnly", "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
 )  # fmt: skip
-SCALARS: Final = frozenset({"int", "float", "bool", "complex", "None", "NoneType"})
 
 
 def parameter(run: Run, frame: Frame, node: Node | None) -> Value:

@@ -1,8 +1,7 @@
 """What the checker knows about a value: who chose its bytes, what may be called on it, which constants it
 may be.
 
-A `Value` is immutable; what it refers to (`Obj`) is a heap cell that calls write to, so that aliases,
-out-parameters
+A `Value` is immutable; what it refers to (`Obj`) is a heap cell that calls write to, so that aliases, out-parameters
 and closures need no rule of their own.  Nothing here evaluates code.
 """
 
@@ -271,9 +270,6 @@ class Value:
 
     def objects(self) -> list[Obj]:
         return [r for r in self.refs if isinstance(r, Obj)]
-
-    def const_values(self) -> list[Any]:
-        return [c[1] for c in self.consts]
 
     def strings(self) -> list[str]:
         return [c[1] for c in self.consts if c[0] == "str"]

@@ -1,7 +1,6 @@
 """Whether a text words a fence of its own: says of other text that it is data, not to be obeyed, or not ours.
 
-Signs are looked for in what the text says, not in a list of sentences: who wrote it (A), that it is data
-only (B), that
+Signs are looked for in what the text says, not in a list of sentences: who wrote it (A), that it is data only (B), that
 it must not be obeyed (C), and which text is meant (D).  One sign alone is ordinary prose.
 """
 

@@ -6,15 +6,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import (
-    _call,
-    _classes,
-    _eval,
-    _match,
-    _names,
-    _narrow,
-    _types,
-)
+from tools_check import _call, _classes, _eval, _match, _names, _narrow, _types
 from tools_check._ir import Node
 from tools_check._link import Module
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, says_more

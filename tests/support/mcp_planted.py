@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from connectors._mcp_pins import Pins, pinned, write_pins
-from connectors.mcp_client import Limits, Peer, StdioPeer
+from connectors.mcp_client import Limits, Peer, StdioPeer, tools_from_server
+from registry import AnyTool
 from registry.testing._marks import GUESSED, filled
 
 PROGRAM = Path(__file__).with_name("mcp_peer.py")
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
+DONE = {"content": [{"type": "text", "text": "done"}]}
+USUAL = Limits()
 
 
 def definition(name: str = "say", **more: Any) -> dict[str, Any]:
@@ -21,7 +24,10 @@ def definition(name: str = "say", **more: Any) -> dict[str, Any]:
     return {"name": name, "description": "Says.", "inputSchema": OBJECT, **more}
 
 
-def peer_of(folder: Path, script: Mapping[str, Any], *, name: str = "evil", limits: Limits = Limits()) -> StdioPeer:  # noqa: B008  # frozen
+SAY = definition(inputSchema={"type": "object", "properties": {"text": {"type": "string", "minLength": 1}}})
+
+
+def peer_of(folder: Path, script: Mapping[str, Any], *, name: str = "evil", limits: Limits = USUAL) -> StdioPeer:
     """A hostile peer that does what a script says."""
     file = folder / f"{name}.script.json"
     file.write_text(json.dumps({"tools": [definition()], **script}), encoding="utf-8")
@@ -44,3 +50,11 @@ def with_marks(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: with_marks(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
     return [with_marks(item) for item in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+def planted_tools(
+    folder: Path, script: Mapping[str, Any], *, limits: Limits = USUAL, **options: Any
+) -> tuple[AnyTool, ...]:
+    """The tools of a peer that offers `say` and does what a script says."""
+    peer = peer_of(folder, script, limits=limits)
+    return tools_from_server(peer, pins=pins_of(folder, peer), **options)

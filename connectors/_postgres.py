@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar, final
 
 from connectors._bounds import seconds, time_left
 from connectors._databases import Postgres
+from connectors._postgres_roles import LOOK, OUR_NAME, TOO_MUCH
 from connectors._sql_rows import Blob, Bounds, Cell, Found, check_text, refuse_bytes, refuse_rows, size_of
 from registry import Foreign
 from registry.errors import IngressRefused, ToolFailed
@@ -41,22 +42,9 @@ BEGIN: Final = (
     "SET LOCAL statement_timeout = {timeout_ms}; SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL intervalstyle = 'postgres'; "
     "SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
 )
-# A read-only transaction keeps nobody from the files of the server, from replication slots or from the sessions of others.
-# Every role counts that the session's user may become, since `set_config('role', ...)` is a function like any other.
-MAY_MORE: Final = """
-SELECT pg_catalog.count(*) FROM pg_catalog.pg_roles AS r
-WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
-AND (r.rolsuper OR r.rolreplication OR r.rolname IN ('pg_execute_server_program', 'pg_read_server_files',
-     'pg_write_server_files', 'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_create_subscription'))
-"""
-# A message of this kind is in the log at once, whatever becomes of the transaction; it goes to whoever reads the log.
-MAY_TELL: Final = """
-SELECT pg_catalog.count(*) FROM pg_catalog.pg_proc AS p, pg_catalog.pg_roles AS r
-WHERE p.proname = 'pg_logical_emit_message' AND p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
-AND pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER') AND pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')
-AND EXISTS (SELECT FROM pg_catalog.pg_replication_slots AS s WHERE s.slot_type = 'logical'
-            AND s.database = pg_catalog.current_database())
-"""
+# A session that is just beginning has no name yet.
+LOOKS: Final = 3
+AGAIN_S: Final = 0.1
 MAX_DETAIL: Final = 4000
 # For the connection that asks the server to stop, and between two looks of psycopg at whether it was interrupted.
 CANCEL_S: Final = 1.0
@@ -123,7 +111,9 @@ async def connected(database: Postgres) -> Connection:
     """Connect. What the library says of a connection string or a server holds pieces of the string, so none of it leaves."""
     given = database.secrets(database.name)
     try:
-        return await psycopg.AsyncConnection.connect(given, autocommit=True, client_encoding="UTF8")
+        return await psycopg.AsyncConnection.connect(
+            given, autocommit=True, client_encoding="UTF8", application_name=OUR_NAME
+        )
     except psycopg.ProgrammingError:
         failed = ToolFailed(f"The connection string of the database {database.name!r} cannot be read.")
     except (psycopg.Error, UnicodeError, ValueError):
@@ -146,18 +136,7 @@ async def ended(connection: Connection) -> None:
 
 async def asked(connection: Connection, query: str, bounds: Bounds, bound_s: float) -> Foreign[Found]:
     await run(connection, BEGIN.format(timeout_ms=max(1, int(bound_s * 1000))))
-    (more,) = await run(connection, MAY_MORE)
-    if more.get_value(0, 0) != b"0":
-        raise ToolFailed(
-            "The role that this database is asked as may do more than read, so it is not asked. Connect as one that is no "
-            "superuser, has no replication, and is no member of a role that may reach files, programs or other sessions."
-        )
-    (tells,) = await run(connection, MAY_TELL)
-    if tells.get_value(0, 0) != b"0":
-        raise ToolFailed(
-            "The log of this database is read by others (a logical replication slot), and the role that it is asked as may "
-            "write messages for them, so it is not asked. Revoke EXECUTE on pg_logical_emit_message from PUBLIC."
-        )
+    await check_role(connection)
     plain = await prepared(connection, query)
     names = [decoded(plain.fname(number)) for number in range(plain.nfields)]
     types = [plain.ftype(number) for number in range(plain.nfields)]
@@ -176,6 +155,27 @@ async def asked(connection: Connection, query: str, bounds: Bounds, bound_s: flo
         raise IngressRefused("not_a_query", NO_QUERY) from None
     rows = await streamed(connection, types, bounds, taken)
     return Foreign(Found(columns=tuple(names), rows=tuple(rows)))
+
+
+async def check_role(connection: Connection) -> None:
+    """Refuse a role that may do what no read-only transaction keeps it from.
+
+    Raises:
+        ToolFailed: it may do such a thing.
+    """
+    found = await too_much(connection)
+    for _ in range(LOOKS):
+        if found is None:
+            return
+        await asyncio.sleep(AGAIN_S)
+        found = await too_much(connection)
+    if found is not None:
+        raise ToolFailed(found)
+
+
+async def too_much(connection: Connection) -> str | None:
+    (answers,) = await run(connection, LOOK)
+    return next((said for column, said in enumerate(TOO_MUCH) if answers.get_value(0, column) == b"t"), None)
 
 
 def wrapped(query: str, width: int, bounds: Bounds) -> str:

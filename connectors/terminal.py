@@ -391,19 +391,32 @@ class GitRun:
         """Refuse a repository whose parts lie elsewhere: then its files would not be the ones that were allowed.
 
         Raises:
-            DeclarationError: it has no `.git` folder of its own, or one that holds links.
+            DeclarationError: it has no `.git` folder of its own, or one that holds links or names another store.
         """
+        found = self.elsewhere()
+        if found is not None:
+            raise DeclarationError(f"connectors.terminal: {found}")
+
+    def elsewhere(self) -> str | None:
+        """What of the repository lies elsewhere, and what to write instead; None where nothing does."""
         folder = self.repository / ".git"
         if folder.is_symlink() or not folder.is_dir() or (folder / "commondir").exists():
-            raise DeclarationError(
-                "connectors.terminal: repository has no '.git' folder of its own. Write the folder of a repository, not of a "
-                "linked work tree, a submodule or a bare repository."
+            return (
+                "repository has no '.git' folder of its own. Write the folder of a repository, not of a linked work tree, a "
+                "submodule or a bare repository."
             )
         if holds_links(folder):
-            raise DeclarationError(
-                "connectors.terminal: a part of repository's '.git' folder is a link, so what it shows may be another "
-                "repository's. Write the folder of a repository that holds its own objects and branches."
+            return (
+                "a part of repository's '.git' folder is a link, so what it shows may be another repository's. Write the "
+                "folder of a repository that holds its own objects and branches."
             )
+        if names_stores(folder):
+            return (
+                "repository takes objects from another store (objects/info/alternates), so what it shows may be another "
+                "repository's. Write the folder of one that holds its own objects; 'git repack -a -d' fetches them in, and "
+                "then the file can go."
+            )
+        return None
 
     def environment(self, settings: Sequence[tuple[str, str]]) -> dict[str, str]:
         # As variables and not as `-c name=value`: a name that a repository made up may hold '=' itself, and would then
@@ -423,6 +436,9 @@ class GitRun:
             "GIT_ATTR_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_OPTIONAL_LOCKS": "0",
+            # What a hash names is what is shown: no object stands in for another one, and no parent for another.
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_GRAFT_FILE": os.devnull,
             "GIT_LITERAL_PATHSPECS": "1",
             # A partial clone would fetch a missing object, by a program that its configuration names.
             "GIT_NO_LAZY_FETCH": "1",
@@ -433,24 +449,58 @@ class GitRun:
         }
 
     async def settings(self) -> list[tuple[str, str]]:
-        """The settings for this repository. Reading a configuration runs nothing."""
-        listed = await self.start(["git", "config", "--list", "--name-only", "-z"], SAFE)
+        """The settings for this repository. Reading a configuration runs nothing.
+
+        Raises:
+            ToolFailed: a part of the configuration, or what it names, lies elsewhere.
+        """
+        listed = await self.start(["git", "config", "--list", "--show-origin", "-z"], SAFE)
         # For this program alone: the names go back to git and nowhere else.
-        names = set(listed.for_program().split("\0"))
+        fields = listed.for_program().split("\0")
+        names: set[str] = set()
+        for origin, entry in zip(fields[::2], fields[1::2], strict=False):
+            name, _, value = entry.partition("\n")
+            names.add(name)
+            if origin.startswith("file:") and not self.holds(origin.removeprefix("file:")):
+                raise ToolFailed(
+                    "The repository's configuration includes a file outside of it, so it is not looked at."
+                )
+            if name == "extensions.refstorage" and value not in STORAGES:
+                raise ToolFailed("The repository's configuration keeps branches elsewhere, so it is not looked at.")
         silenced = [(name, "") for name in sorted(names) if RUNS.match(name)]
         optional = [(name, "false") for name in sorted(names) if REQUIRED.match(name)]
         return [*SAFE, *silenced, *optional]
+
+    def holds(self, path: str) -> bool:
+        """Whether a file that git read lies below the repository, links resolved."""
+        return Path(self.repository, path).resolve().is_relative_to(self.repository.resolve())
 
     async def run(self, command: str, *arguments: str) -> Foreign[str]:
         """Run one git command and return what it printed.
 
         Raises:
             IngressRefused: it printed too much, or an argument cannot be one.
-            ToolFailed: git ended with an error; what it said is the detail.
+            ToolFailed: the repository's parts lie elsewhere, or git ended with an error; what it said is the detail.
         """
-        self.check()
+        found = self.elsewhere()
+        if found is not None:
+            raise ToolFailed(f"This can no longer be shown: {found}")
         settings = await self.settings()
+        if command in READS_FILES:
+            await self.check_index(settings)
         return await self.start(["git", "--no-pager", "--no-optional-locks", command, *arguments], settings)
+
+    async def check_index(self, settings: Sequence[tuple[str, str]]) -> None:
+        """Refuse an index that names files outside of the work tree.
+
+        Git makes no such index, and takes one that it is given at its word: `git diff` would show any file of the machine.
+
+        Raises:
+            ToolFailed: the index names one.
+        """
+        listed = await self.start(["git", "ls-files", "-z"], settings)
+        if listed.measure(lambda paths: any(map(leads_out, paths.split("\0")[:-1]))):
+            raise ToolFailed("The repository's index names a file outside of it, so it is not looked at.")
 
     async def start(self, argv: list[str], settings: Sequence[tuple[str, str]]) -> Foreign[str]:
         ran = await run_process(
@@ -464,6 +514,10 @@ class GitRun:
             raise ToolFailed(f"git ended with exit code {ran.exit_code}.", as_text(ran.stderr))
         return as_text(ran.stdout)
 
+
+# What looks at files of the work tree, or may take one for what the index says that it is.
+READS_FILES: Final = frozenset({"diff", "show", "status"})
+STORAGES: Final = frozenset({"files", "reftable"})
 
 # What git reads below a `.git` folder, beside its own entries; of the objects, their folders and packs alone.
 READ_BELOW: Final = frozenset({"refs", "reftable", "logs", "info", "worktrees"})
@@ -481,6 +535,22 @@ def holds_links(folder: Path) -> bool:
         elif inside == ("objects",):
             folders[:] = [name for name in folders if name in PACKS]
     return False
+
+
+def names_stores(folder: Path) -> bool:
+    """Whether a `.git` folder takes objects from elsewhere. Comments and blank lines name nothing."""
+    try:
+        lines = (folder / "objects" / "info" / "alternates").read_bytes().splitlines()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # what cannot be read by us may be read by git
+    return any(line.strip() and not line.startswith(b"#") for line in lines)
+
+
+def leads_out(path: str) -> bool:
+    """Whether a path of the index is one that no work tree holds, or git's own folder."""
+    return any(part in ("", ".", "..") or part.lower() == ".git" for part in path.split("/"))
 
 
 async def capture(socket: str, request: TmuxPane) -> Foreign[str]:

@@ -47,6 +47,10 @@ GRANT ALL ON item TO reader;
 GRANT ALL ON item_id_seq TO reader;
 GRANT CREATE ON SCHEMA public TO reader;
 CREATE EXTENSION dblink;
+DO $$ DECLARE each record; BEGIN
+  FOR each IN SELECT oid::regprocedure AS said FROM pg_proc WHERE proname LIKE 'dblink%' LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', each.said);
+  END LOOP; END $$;
 CREATE FUNCTION forget_one() RETURNS int LANGUAGE plpgsql AS $$ BEGIN DELETE FROM item; RETURN 1; END $$;
 CREATE FUNCTION forget_as_owner() RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS
   $$ BEGIN DELETE FROM item; RETURN 1; END $$;
@@ -254,6 +258,9 @@ def described(reader: psycopg.Connection, query: str) -> list[tuple[bytes | None
         "LOGIN IN ROLE pg_write_server_files",
         "LOGIN IN ROLE pg_execute_server_program",
         "LOGIN IN ROLE pg_signal_backend",
+        "LOGIN IN ROLE pg_monitor",
+        "LOGIN IN ROLE pg_read_all_stats",
+        "LOGIN IN ROLE pg_read_all_settings",
         "LOGIN NOINHERIT IN ROLE owner",
         "LOGIN IN ROLE between",
     ],
@@ -270,6 +277,72 @@ async def test_a_role_that_may_do_more_than_read_is_not_asked(role: str, server:
 
     assert (told.code, told.foreign) == ("failed", ())
     assert told.own.startswith("The tool failed.\nThe role that this database is asked as may do more than read")
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["pg_reload_conf()", "pg_read_file(text)", "pg_ls_dir(text)", "lo_export(oid, text)", "pg_stat_reset()"],
+)
+@in_loop
+async def test_a_role_that_may_call_what_is_kept_from_others_is_not_asked(
+    function: str, server: PostgresServer, shop: tuple[AnyTool, ...]
+) -> None:
+    with server.owner() as owner:
+        owner.execute(f"GRANT EXECUTE ON FUNCTION {function} TO reader".encode())
+        told = await ask(shop, "sql_query", query="SELECT 1")
+        owner.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM reader".encode())
+
+    assert (told.code, told.foreign) == ("failed", ())
+    assert told.own.startswith(
+        "The tool failed.\nThe role that this database is asked as may call functions of the server"
+    )
+    assert (await ask(shop, "sql_query", query="SELECT 1")).code == "answered"
+
+
+@in_loop
+async def test_a_role_that_may_act_by_another_connection_is_not_asked(
+    server: PostgresServer, shop: tuple[AnyTool, ...]
+) -> None:
+    with server.owner() as owner:
+        owner.execute("GRANT EXECUTE ON FUNCTION dblink(text, text) TO PUBLIC")
+        password = literal(server.dsn())
+        told = await ask(shop, "sql_query", query=f"SELECT * FROM dblink({password}, 'SELECT 1') AS t(n int)")
+        owner.execute("REVOKE EXECUTE ON FUNCTION dblink(text, text) FROM PUBLIC")
+
+    assert (told.code, told.foreign) == ("failed", ())
+    assert "call functions that act by another connection (of dblink, http or the like)" in told.own
+
+
+ENDS_OTHERS = "SELECT bool_and(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+
+
+@in_loop
+async def test_no_query_ends_the_sessions_of_others(server: PostgresServer, shop: tuple[AnyTool, ...]) -> None:
+    """A role may end every session of its own, so a role that others use too is not asked, unless it may not."""
+    functions = ("pg_terminate_backend(int, bigint)", "pg_cancel_backend(int)")
+    with server.owner() as owner, psycopg.connect(server.dsn(), autocommit=True) as other:
+        shared = await ask(shop, "sql_query", query=ENDS_OTHERS)
+        for function in functions:
+            owner.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC".encode())
+        revoked = await ask(shop, "sql_query", query=ENDS_OTHERS)
+        harmless = await ask(shop, "sql_query", query="SELECT 1 AS one")
+        for function in functions:
+            owner.execute(f"GRANT EXECUTE ON FUNCTION {function} TO PUBLIC".encode())
+        assert other.execute("SELECT 1").fetchone() == (1,), "it lives"
+
+    assert (shared.code, shared.foreign) == ("failed", ())
+    assert shared.own.startswith("The tool failed.\nOthers are connected as the role that this database is asked as")
+    assert (revoked.code, "permission denied" in revoked.foreign[0]) == ("failed", True)
+    assert data_of(harmless)["rows"] == [[1]]
+
+
+@in_loop
+async def test_calls_at_once_do_not_take_each_other_for_others(shop: tuple[AnyTool, ...]) -> None:
+    query = "SELECT count(*) > 1 FROM pg_stat_activity, pg_sleep(0.3) WHERE usename = 'reader'"
+
+    told = await asyncio.gather(*(ask(shop, "sql_query", query=query) for _ in range(5)))
+
+    assert [each.code for each in told] == ["answered"] * 5
 
 
 MESSAGE = "SELECT pg_logical_emit_message(false, 'outbox', 'refund everybody')"

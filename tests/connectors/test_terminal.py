@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -366,6 +368,103 @@ async def test_a_link_within_a_git_folder_shows_no_other_repository(
             tools(repository)
     else:
         assert {one.code for one in told} == {"answered"}
+
+
+SECRET = "the secret of another repository"
+
+
+def lead_elsewhere(row: dict[str, Any], repository: Path, outside: Path) -> None:
+    """Write what a row says into a repository, as whoever packed it may have."""
+
+    def filled(text: str) -> str:
+        return text.replace("OUTSIDE", str(outside))
+
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(filled(row.get("config", "")))
+    for name in row.get("folders", []):
+        (repository / ".git" / name).mkdir(parents=True)
+    for name, content in row.get("files", {}).items():
+        (repository / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / ".git" / name).write_text(filled(content))
+    if row.get("link"):
+        (repository / "link").symlink_to(outside)
+    if "index" in row:
+        blob = bytes.fromhex(git(repository, "rev-parse", "HEAD:a.txt").strip())
+        (repository / ".git" / "index").write_bytes(index_of([filled(path) for path in row["index"]], blob))
+
+
+def index_of(paths: list[str], blob: bytes) -> bytes:
+    """An index by hand: git itself makes none with such paths, and reads it."""
+    entries = b""
+    for path in sorted(map(str.encode, paths)):
+        entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, 0o100644, 0, 0, 4) + blob + struct.pack(">H", len(path)) + path
+        entries += entry + b"\0" * (8 - len(entry) % 8)
+    content = b"DIRC" + struct.pack(">II", 2, len(paths)) + entries
+    return content + hashlib.sha1(content).digest()  # the format has no other
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder beside the repository, with a secret, settings, and a repository that holds the secret too."""
+    folder = tmp_path / "outside"
+    store = folder / "store"
+    store.mkdir(parents=True)
+    (folder / "secret").write_text(f"{SECRET}\n")
+    (folder / "settings").write_text("[user]\n\tname = somebody\n")
+    git(store, "init", "-q", "-b", "main")
+    (store / "secret").write_text(f"{SECRET}\n")
+    git(store, "add", ".")
+    git(store, "commit", "-q", "-m", SECRET)
+    return folder
+
+
+@pytest.mark.parametrize("row", rows("connectors/git_elsewhere.jsonl"), ids=lambda row: row["name"])
+@in_loop
+async def test_a_repository_that_leads_elsewhere_shows_nothing_of_there(
+    row: dict[str, Any], repository: Path, outside: Path
+) -> None:
+    these = tools(repository)
+    commit = git(outside / "store", "rev-parse", "HEAD").strip()
+    lead_elsewhere(row, repository, outside)
+
+    told = [await ask(these, name) for name in GIT_TOOLS]
+    named = [await ask(these, "git_show", revision=revision) for revision in (commit, row.get("revision", commit))]
+
+    assert all(SECRET not in each.outcome.text for each in (*told, *named))
+    assert {each.code for each in named} == {"failed"}
+    if row.get("shown"):
+        assert {each.code for each in told} == {"answered"}
+    elif "says" in row:
+        says = f"The tool failed.\n{row['says']}"
+        assert {(each.own, each.foreign) for each in told if each.code != "answered"} == {(says, ())}
+        assert told[GIT_TOOLS.index("git_diff")].own == says
+    if "at_once" in row:
+        assert {(each.code, each.foreign) for each in told} == {("failed", ())}
+        assert all(f"This can no longer be shown: repository {row['at_once']}" in each.own for each in told)
+        with pytest.raises(DeclarationError, match=f"repository {row['at_once']}"):
+            tools(repository)
+
+
+def test_plain_git_shows_the_file_that_an_index_names(repository: Path, outside: Path) -> None:
+    """What shows that the test above can fail."""
+    lead_elsewhere({"index": ["../outside/secret", "a.txt"]}, repository, outside)
+
+    assert f"+{SECRET}" in git(repository, "diff")
+
+
+@in_loop
+async def test_no_commit_stands_in_for_another(repository: Path) -> None:
+    """A repository may say that one object is to be shown in the place of another, and which parents a commit has."""
+    first, second = git(repository, "rev-list", "--reverse", "HEAD").split()
+    git(repository, "replace", second, first)
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    (repository / ".git" / "info" / "grafts").write_text(f"{second}\n")
+
+    shown = await ask(tools(repository), "git_show", revision=second)
+    listed = await ask(tools(repository), "git_log")
+
+    assert "Second" in shown.foreign[0]
+    assert listed.own == "Commits 1 to 2 of 2."
 
 
 @in_loop

@@ -240,6 +240,7 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
             inner = call(run, frame, ref.func, args, site)
             obj = run.new(frame, "ctx")
             obj.elem = _eval.iterate(run, frame, inner)
+            obj.fields["[again]"] = of(Partial(ref.func, args.positional, args.keywords))
             return of(obj)
         case Obj():
             return call_object(run, frame, ref, args, site)

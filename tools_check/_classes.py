@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _construct, _elsewhere, _eval, _exec, _invoke, _types
-from tools_check._ir import Def, Node, dotted
+from tools_check import _call, _construct, _elsewhere, _eval, _exec, _invoke, _operators, _types
+from tools_check._ir import ClassDef, Def, Node, dotted, walk
 from tools_check._link import Module
 from tools_check._run import Env, Frame, Run
 from tools_check._values import (
@@ -18,6 +18,7 @@ from tools_check._values import (
     Labels,
     Method,
     Obj,
+    Typed,
     Value,
     Wrapped,
     flat,
@@ -43,6 +44,9 @@ VALIDATORS: Final = frozenset(
      "validate",
      "model_validate_strings"}
 )  # fmt: skip
+
+
+UNCHECKED: Final = "[unchecked]"  # an instance whose fields need not be of their types
 
 
 def definition(run: Run, cls: Cls) -> tuple[Module, int] | None:
@@ -77,11 +81,55 @@ def define(run: Run, frame: Frame, index: int) -> Value:
     finally:
         run.stack.pop()
     run.class_env[cls] = inner.vars
+    _operators.name_descriptors(run, frame, cls, inner.vars)
     for obj in (o for v in inner.vars.values() for o in v.objects()):
         obj.shared = True
-    for node in written.decorators:
-        _eval.evaluate(run, frame, node)
-    return of(cls)
+    return finished(run, frame, cls, written)
+
+
+def finished(run: Run, frame: Frame, cls: Cls, written: ClassDef) -> Value:
+    """A class once what its bases, its metaclass and its decorators do with it is done."""
+    hook = find_method(run, cls, "__init_subclass__", after=cls)
+    if hook is not None:
+        given = tuple(
+            (name, _eval.evaluate(run, frame, node)) for name, node in written.keywords if name != "metaclass"
+        )
+        _call.call(run, frame, of(bind(hook, of(cls))), _call.Args((), given), _eval.here(frame))
+    for meta in metaclasses(run, frame, cls):
+        made_by(run, frame, cls, meta, written.name)
+    value = of(cls)
+    for node in reversed(written.decorators):
+        functions = [ref for ref in sorted_refs(_eval.evaluate(run, frame, node)) if isinstance(ref, Func)]
+        if functions:
+            value = join(value, _call.call(run, frame, of(*functions), _call.Args((value,)), _eval.here(frame)))
+    return value
+
+
+def metaclasses(run: Run, frame: Frame, cls: Cls) -> list[Cls]:
+    """The classes of the project that make a class."""
+    out: list[Cls] = []
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        for name, node in found[0].ir.classes[found[1]].keywords if found is not None else ():
+            if name == "metaclass" and found is not None:
+                where = frame if owner == cls else class_frame(run, found[0], owner)
+                out.extend(
+                    r for r in sorted_refs(_eval.evaluate(run, where, node)) if isinstance(r, Cls) and r not in out
+                )
+    return out
+
+
+def made_by(run: Run, frame: Frame, cls: Cls, meta: Cls, name: str) -> None:
+    """Follow what a metaclass does when it makes a class."""
+    names = run.new(frame, "dict")
+    names.fields = dict(run.class_env[cls])
+    args = _call.Args((Value(consts=frozenset({("str", name)}), refs=frozenset({DATA}), exact=True), EMPTY, of(names)))
+    run.making.append(cls)
+    for method, me in (("__new__", meta), ("__init__", cls)):
+        func = find_method(run, meta, method)
+        if func is not None:
+            _call.call(run, frame, of(bind(func, of(me))), args, _eval.here(frame))
+    run.making.pop()
 
 
 def mro(run: Run, cls: Cls) -> tuple[list[Cls], list[str]]:
@@ -196,6 +244,9 @@ def written_fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
             continue
         module, index = found
         frame = class_frame(run, module, owner)
+        for base in module.ir.classes[index].bases:
+            if base[0] == "s" and (dotted(base[1]) or "").rpartition(".")[2] == "RootModel":
+                out["root"] = ("root", base[2], frame)
         for statement in module.ir.classes[index].body:
             if statement[1] == "ann" and statement[2][0] == "n":
                 annotation = statement[3]
@@ -203,6 +254,24 @@ def written_fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
                     continue
                 out[statement[2][1]] = (statement[2][1], annotation, frame)
     return list(out.values())
+
+
+def keeps_extras(run: Run, cls: Cls) -> bool:
+    """Whether a model keeps what it has no field for (`extra="allow"`)."""
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        if found is None:
+            continue
+        classes = found[0].ir.classes
+        written = classes[found[1]]
+        if ("extra", ("k", "allow")) in written.keywords:
+            return True
+        settings: list[Node] = [s for s in written.body if s[1] == "=" and s[2][0] == ("n", "model_config")]
+        inner: list[int] = [s[2] for s in written.body if s[1] == "class"]
+        settings += [classes[i].body for i in inner if classes[i].name == "Config"]
+        if any(node == ("k", "allow") for part in settings for node in walk(part)):
+            return True
+    return False
 
 
 def class_frame(run: Run, module: Module, cls: Cls) -> Frame:
@@ -342,7 +411,7 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     me = of(obj)
     parts: list[Value] = []
     ours, outside = mro(run, cls)
-    if is_plain_field(run, cls, name):
+    if UNCHECKED not in obj.fields and is_plain_field(run, cls, name):
         return CLEAN
     if obj.shared:
         run_writers(run, obj, name)
@@ -369,6 +438,8 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
         parts.append(labelled(_elsewhere.LABELS, DATA))
     if parts:
         return join(*parts)
+    if name == "model_extra":
+        return obj.elem
     if name == "__class__":
         return of(cls)
     if name == "__dict__":
@@ -453,6 +524,9 @@ def bound(run: Run, frame: Frame, value: Value, me: Value, cls: Cls, site: int) 
         if isinstance(ref, Wrapped):
             rest.add(Wrapped(ref.kind, bound(run, frame, ref.func, me, cls, site)))
             continue
+        if isinstance(ref, Obj) and (got := _operators.got(run, frame, ref, me, cls)) is not None:
+            out.append(got)
+            continue
         if not isinstance(ref, Func) or ref.self_value is not None:
             rest.add(ref)
             continue
@@ -520,9 +594,15 @@ def is_plain(run: Run, frame: Frame, annotation: Node, depth: int = 0) -> bool:
             return is_plain(run, frame, items[0], depth + 1)
         return name in ("Optional", "Union", "Final") and all(is_plain(run, frame, i, depth + 1) for i in items)
     refs = sorted_refs(_eval.evaluate(run, frame, annotation)) if annotation[0] in ("n", "a") else []
-    return bool(refs) and all(
-        is_enum(run, ref) if isinstance(ref, Cls) else isinstance(ref, Ext) and ref.qname in SAFE_TYPES for ref in refs
-    )
+    return bool(refs) and all(is_plain_type(run, frame, ref, depth) for ref in refs)
+
+
+def is_plain_type(run: Run, frame: Frame, ref: object, depth: int) -> bool:
+    if isinstance(ref, Cls):
+        return is_enum(run, ref)
+    if isinstance(ref, Typed):
+        return is_plain(run, _types.frame_of(run, ref) or frame, ref.node, depth + 1)
+    return isinstance(ref, Ext) and (ref.qname in SAFE_TYPES or _types.is_wrapper(run, ref))
 
 
 def is_ours_by_type(run: Run, frame: Frame, annotation: Node | None) -> bool:
@@ -566,7 +646,10 @@ SAFE_TYPES: Final = frozenset(
      "datetime.time", "datetime.timedelta", "decimal.Decimal", "uuid.UUID", "pydantic.StrictInt",
      "pydantic.StrictBool",
      "pydantic.PositiveInt", "pydantic.NonNegativeInt", "pydantic.StrictFloat", "pydantic.UUID4",
-     "pydantic.AwareDatetime",
+     "pydantic.NegativeInt", "pydantic.NonPositiveInt", "pydantic.PositiveFloat", "pydantic.NegativeFloat",
+     "pydantic.NonNegativeFloat", "pydantic.NonPositiveFloat", "pydantic.FiniteFloat", "pydantic.ByteSize",
+     "pydantic.PastDate", "pydantic.FutureDate", "pydantic.PastDatetime", "pydantic.FutureDatetime",
+     "pydantic.AwareDatetime", "pydantic.NaiveDatetime",
      "ipaddress.IPv4Address", "ipaddress.IPv6Address"}
 )  # fmt: skip
 
@@ -582,8 +665,11 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
         return of(Method("model", name, of(cls)))
     found = class_attribute(run, cls, name)
     if found is None:
+        written = definition(run, cls)
+        if name == "__name__" and written is not None:
+            text = written[0].ir.classes[written[1]].name
+            return Value(consts=frozenset({("str", text)}), refs=frozenset({DATA}), exact=True)
         if name in (
-            "__name__",
             "__qualname__",
             "__doc__",
             "__module__",
@@ -595,13 +681,16 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
         outside = mro(run, cls)[1]
         return join(*(of(Ext(f"{base}.{name}")) for base in outside)) if outside else EMPTY
     out: set[object] = set()
+    given: list[Value] = []
     for ref in sorted_refs(found):
-        if isinstance(ref, Func) and ref.self_value is None:
+        if isinstance(ref, Obj) and (got := _operators.got(run, frame, ref, EMPTY, cls)) is not None:
+            given.append(got)
+        elif isinstance(ref, Func) and ref.self_value is None:
             module = run.project.module(ref.module)
             out.add(bind(ref, of(cls)) if module and kind_of(module.ir.defs[ref.at]) == "class" else ref)
         else:
             out.add(ref)
-    return Value(found.labels, frozenset(out), found.consts, exact=found.exact)
+    return join(Value(found.labels, frozenset(out), found.consts, exact=found.exact), *given)
 
 
 def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
@@ -610,9 +699,12 @@ def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
     for obj in value.objects():
         if obj.kind == "inst":
             method = find_method(run, obj.cls, "__str__") or find_method(run, obj.cls, "__repr__")
+            formatting = find_method(run, obj.cls, "__format__")
+            if formatting is not None:
+                parts.append(_call.call(run, frame, of(bind(formatting, of(obj))), _call.Args((CLEAN,)), site))
             if method is not None:
                 parts.append(_call.call(run, frame, of(bind(method, of(obj))), _call.Args(()), site))
-            elif shows_fields(run, obj.cls):
+            elif formatting is None and shows_fields(run, obj.cls):
                 parts.append(labelled(flat(of(obj))))
         else:
             parts.append(labelled(flat(of(obj))))

@@ -3,6 +3,8 @@ data what its types let through."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from tools_check import _call, _classes, _eval, _invoke, _types
 from tools_check._ir import Node, dotted
 from tools_check._run import Frame, Run
@@ -16,6 +18,7 @@ from tools_check._values import (
     Func,
     Labels,
     Obj,
+    Typed,
     Value,
     join,
     labelled,
@@ -109,23 +112,63 @@ def validated(run: Run, frame: Frame, annotation: Node, labels: Labels, depth: i
         if name == "Literal":
             return CLEAN
         if name in ("Annotated", "Optional", "Union", "ClassVar"):
-            return join(
-                *(validated(run, frame, i, labels, depth + 1) for i in (items[:1] if name == "Annotated" else items))
-            )
+            if name == "Annotated":
+                checked = validated(run, frame, items[0], labels, depth + 1)
+                return checked_by(run, frame, items[1:], checked)
+            return join(*(validated(run, frame, i, labels, depth + 1) for i in items))
+        if name in ("tuple", "Tuple") and ("k", "...") not in items:
+            row = run.new(frame, "tuple")
+            row.fields.update((i, validated(run, frame, part, labels, depth + 1)) for i, part in enumerate(items))
+            return of(row, DATA)
         if name in _types.ELEMENTS or name in _types.MAPPINGS:
             obj = run.new(frame, "dict" if name in _types.MAPPINGS else "list")
             obj.elem = validated(run, frame, items[-1], labels, depth + 1)
             if name in _types.MAPPINGS:
                 obj.keys = validated(run, frame, items[0], labels, depth + 1)
             return of(obj, DATA)
-        return labelled(labels, DATA)
+        return by_type(run, frame, _eval.evaluate(run, frame, annotation), labels, depth + 1)
+    if annotation[0] == "x" and (dotted(annotation[2]) or "").rpartition(".")[2] in NUMBER_TYPES:
+        return CLEAN
     target = _eval.evaluate(run, frame, annotation)
+    if (
+        frame.owner is not None
+        and frame.owner in run.type_args
+        and not any(isinstance(ref, Cls | Typed) for ref in target.refs)
+    ):
+        of_variable = target.is_empty() or not any(isinstance(ref, Ext) for ref in target.refs)
+        target = run.type_args[frame.owner] if of_variable else target
+    return by_type(run, frame, target, labels, depth)
+
+
+NUMBER_TYPES: Final = frozenset({"conint", "confloat", "condecimal", "condate"})
+
+
+def by_type(run: Run, frame: Frame, target: Value, labels: Labels, depth: int = 0) -> Value:
+    """What foreign data becomes under a type that is already known."""
+    written = any(isinstance(ref, Typed) for ref in target.refs)
+    out: list[Value] = []
     for ref in sorted_refs(target):
         if isinstance(ref, Cls):
-            return CLEAN if _classes.is_enum(run, ref) else validated_instance(run, frame, ref, labels, depth + 1)
-        if isinstance(ref, Ext) and ref.qname in _classes.SAFE_TYPES:
-            return CLEAN
-    return labelled(labels, DATA)
+            is_ours = _classes.is_enum(run, ref)
+            out.append(CLEAN if is_ours else validated_instance(run, frame, ref, labels, depth + 1))
+        elif isinstance(ref, Typed):
+            where = _types.frame_of(run, ref)
+            out.append(validated(run, where or frame, ref.node, labels, depth + 1))
+        elif isinstance(ref, Ext) and ref.qname in _classes.SAFE_TYPES:
+            out.append(CLEAN)
+        elif not (written and _types.is_constructor(run, ref)):
+            out.append(labelled(labels, DATA))
+    return join(*out) if out else labelled(labels, DATA)
+
+
+def checked_by(run: Run, frame: Frame, notes: tuple[Node, ...], value: Value) -> Value:
+    """`Annotated[str, AfterValidator(f)]`: the field holds what `f` gives."""
+    for note in notes:
+        if note[0] != "x" or (dotted(note[2]) or "").rpartition(".")[2] not in ("AfterValidator", "PlainValidator"):
+            continue
+        for _, _, function in note[3][:1]:
+            value = _call.call(run, frame, _eval.evaluate(run, frame, function), _call.Args((value,)), note[1])
+    return value
 
 
 def validated_instance(run: Run, frame: Frame, cls: Cls, labels: Labels, depth: int = 0) -> Value:
@@ -134,8 +177,41 @@ def validated_instance(run: Run, frame: Frame, cls: Cls, labels: Labels, depth: 
         return _classes.typed_instance(run, cls)
     obj = run.new(frame, "inst", cls)
     for name, annotation, owner_frame in _classes.fields(run, cls):
-        obj.fields[name] = validated(run, owner_frame, annotation, labels, depth + 1)
+        value = validated(run, owner_frame, annotation, labels, depth + 1)
+        obj.fields[name] = checked_by_methods(run, frame, cls, name, value)
+    if _classes.keeps_extras(run, cls):
+        obj.elem = labelled(labels, DATA)
     return of(obj)
+
+
+def checked_by_methods(run: Run, frame: Frame, cls: Cls, name: str, value: Value) -> Value:
+    """What the validators of a field make of its value; one that runs before the type is checked changes nothing."""
+    if not value.labels and not value.objects():
+        return value
+    for owner in _classes.mro(run, cls)[0]:
+        found = _classes.definition(run, owner)
+        for method in found[0].methods(found[1]) if found is not None else ():
+            assert found is not None
+            written = found[0].ir.defs[method]
+            if not any(d[0] == "x" and checks(d, name) for d in written.decorators):
+                continue
+            func = _classes.find_method(run, owner, written.name)
+            if func is not None:
+                bound = of(_classes.bind(func, of(cls)))
+                result = _call.call(run, frame, bound, _call.Args((value,)), written.ordinal << 10 | 1023)
+                value = value if result.is_empty() else result
+    return value
+
+
+def checks(decorator: Node, name: str) -> bool:
+    """Whether `@field_validator("a", "b")` names a field, and gives what the field then holds."""
+    if (dotted(decorator[2]) or "").rpartition(".")[2] not in ("field_validator", "validator"):
+        return False
+    if any(word == "mode" and value in (("k", "before"), ("k", "wrap")) for _, word, value in decorator[3]):
+        return False
+    if any(word == "pre" and value == ("k", True) for _, word, value in decorator[3]):
+        return False
+    return any(word is None and value[0] == "k" and value[1] in (name, "*") for _, word, value in decorator[3])
 
 
 def run_validators(run: Run, frame: Frame, cls: Cls, obj: Obj) -> None:

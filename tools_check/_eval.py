@@ -10,14 +10,17 @@ from tools_check import (
     _classes,
     _elsewhere,
     _exec,
+    _formats,
     _frameworks,
     _kept,
     _models,
     _names,
     _narrow,
+    _operators,
     _ours,
     _outside,
     _spelled,
+    _types,
 )
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
 from tools_check._run import Frame, Run
@@ -37,6 +40,7 @@ from tools_check._values import (
     Mod,
     Obj,
     Super,
+    Typed,
     Value,
     const,
     flat,
@@ -111,6 +115,8 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
                 out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
             out.append(CLEAN)
+        elif isinstance(ref, Func) and name in run.set_on.get((ref.module, ref.at), ()):
+            out.append(run.set_on[ref.module, ref.at][name])
         elif isinstance(ref, Func):
             out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
         elif isinstance(ref, Import):
@@ -204,7 +210,10 @@ def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
     base = evaluate(run, frame, target[1])
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
-            run.write(frame, ref, target[2], value)
+            if not _operators.put(run, frame, ref, target[2], value):
+                run.write(frame, ref, target[2], value)
+        elif isinstance(ref, Func):
+            run.set_on_function((ref.module, ref.at), target[2], value)
         elif isinstance(ref, Cls):
             extra = run.class_extra.setdefault(ref, {})
             old = extra.get(target[2], EMPTY)
@@ -267,7 +276,13 @@ def on_subscript(run: Run, frame: Frame, node: Node) -> Value:
             evaluate(run, frame, part)
         return without_consts(base)
     key = evaluate(run, frame, node[2])
-    return subscript(run, frame, base, key)
+    value = subscript(run, frame, base, key)
+    return _types.written_type(run, frame, base, key, value, node) if has_type(base) else value
+
+
+def has_type(base: Value) -> bool:
+    """Whether what stands before `[...]` may be a type."""
+    return any(ref.__class__ in (Ext, Cls, Import) for ref in base.refs)
 
 
 def without_consts(value: Value) -> Value:
@@ -306,6 +321,9 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
             getter = _classes.find_method(run, obj.cls, "__getitem__")
             if getter is not None:
                 return _call.call(run, frame, of(_classes.bind(getter, of(obj))), _call.Args((key_value,)), here(frame))
+            made = _operators.missing(run, frame, obj, key_value)
+            if not made.is_empty():
+                return join(obj.everything(), made)
             if _classes.shows_fields(run, obj.cls):
                 if exact and isinstance(key, str):
                     return join(obj.fields.get(key, EMPTY), obj.elem)
@@ -390,7 +408,10 @@ def on_formatted(run: Run, frame: Frame, node: Node) -> Value:
     for part in node[1]:
         value = evaluate(run, frame, part)
         note_foreign(run, frame, value, "an f-string")
-        shown = value.labels if not value.objects() else _classes.shown(run, frame, value, here(frame))
+        if part[0] == "nf":
+            shown = _formats.as_number(run, frame, value)
+        else:
+            shown = value.labels if not value.objects() else _classes.shown(run, frame, value, here(frame))
         if shown:
             labels.append(shown)
         known = single(value)
@@ -398,6 +419,10 @@ def on_formatted(run: Run, frame: Frame, node: Node) -> Value:
     if labels:
         return labelled(join_labels(labels), DATA)
     return const(text) if text is not None else CLEAN
+
+
+def on_number_format(run: Run, frame: Frame, node: Node) -> Value:
+    return evaluate(run, frame, node[1])
 
 
 def note_foreign(run: Run, frame: Frame, value: Value, how: str) -> None:
@@ -415,11 +440,15 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     left = evaluate(run, frame, node[2])
     right = evaluate(run, frame, node[3])
     op = node[1]
+    if left.refs or right.refs:
+        mine = _operators.binary(run, frame, op, left, right)
+        if mine is not None:
+            return mine
     if op in ("FloorDivide", "Power", "LeftShift", "RightShift"):
         return CLEAN
     if op in ("Divide", "Subtract") and left.labels and not left.objects() and not right.objects():
         return CLEAN  # text has no such operation: what came in was a number
-    if op == "BitOr" and all(isinstance(r, Cls | Ext) for r in (*left.refs, *right.refs)) and left.refs:
+    if op == "BitOr" and all(isinstance(r, Cls | Ext | Typed) for r in (*left.refs, *right.refs)) and left.refs:
         return join(left, right)  # `int | None` in an annotation
     if op in ("Add", "BitOr") and (left.objects() or right.objects()):
         return combined(run, frame, left, right)
@@ -432,9 +461,10 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
         joined = frozenset(("str", x + y) for x in left.strings() for y in right.strings())
         if len(joined) == len(left.consts) * len(right.consts):
             return Value(join_labels([left.labels, right.labels]), frozenset({DATA}), joined, exact=True)
-    labels = join_labels(
-        [_classes.shown(run, frame, left, here(frame)), _classes.shown(run, frame, right, here(frame))]
-    )
+    shown = _formats.percent(run, frame, a[1], right) if op == "Modulo" and a and isinstance(a[1], str) else None
+    if shown is None:
+        shown = _classes.shown(run, frame, right, here(frame))
+    labels = join_labels([_classes.shown(run, frame, left, here(frame)), shown])
     keep: list[Any] = [
         r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")
     ]
@@ -645,6 +675,8 @@ def awaited(_run: Run, value: Value) -> Value:
 
 def on_yield(run: Run, frame: Frame, node: Node) -> Value:
     frame.yields = join(frame.yields, evaluate(run, frame, node[1]))
+    for error in run.thrown[-1:]:
+        run.event(frame, error.labels)
     return EMPTY
 
 
@@ -664,7 +696,7 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
 
 EXPRESSIONS: Final[dict[str, Callable[[Run, Frame, Node], Value]]] = {
     "k": on_const, "n": on_name, "a": on_attribute, "x": on_call, "s": on_subscript, "f": on_formatted,
-    "b": on_binary, "o": on_logic, "cmp": on_compare, "!": on_not, "u": on_unary, "t": on_sequence,
+    "nf": on_number_format, "b": on_binary, "o": on_logic, "cmp": on_compare, "!": on_not, "u": on_unary, "t": on_sequence,
     "l": on_sequence, "S": on_sequence, "d": on_dict, "?": on_ternary, "F": on_lambda, "C": on_comprehension,
     ":=": on_walrus, "w": on_await, "y": on_yield, "Y": on_yield_from, "*": on_star,
 }  # fmt: skip

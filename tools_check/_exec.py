@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _match, _names, _narrow, _types
+from tools_check import _call, _classes, _eval, _match, _names, _narrow, _operators, _types
 from tools_check._ir import Node
 from tools_check._link import Module
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, says_more
@@ -85,8 +85,13 @@ def on_assign(run: Run, frame: Frame, s: Node) -> bool:
 
 def on_aug(run: Run, frame: Frame, s: Node) -> bool:
     target = s[2]
-    value = _eval.evaluate(run, frame, ("b", s[3].replace("Assign", ""), target, s[4]))
+    op = s[3].replace("Assign", "")
     old = _eval.evaluate(run, frame, target)
+    mine = _operators.in_place(run, frame, op, old, _eval.evaluate(run, frame, s[4])) if old.objects() else None
+    if mine is not None:
+        assign(run, frame, target, mine)
+        return True
+    value = _eval.evaluate(run, frame, ("b", op, target, s[4]))
     for obj in old.objects():
         if obj.kind in ("list", "set", "dict"):
             right = _eval.evaluate(run, frame, s[4])
@@ -223,12 +228,30 @@ def loop(
 
 
 def on_with(run: Run, frame: Frame, s: Node) -> bool:
+    entered: list[Value] = []
     for item, target in s[2]:
         value = _eval.evaluate(run, frame, item)
-        entered = _call.enter(run, frame, value)
+        entered.append(value)
         if target is not None:
-            assign(run, frame, target, entered)
-    return block(run, frame, s[3])
+            assign(run, frame, target, _call.enter(run, frame, value))
+        else:
+            _call.enter(run, frame, value)
+    before = dict(frame.vars)
+    saved, frame.events = frame.events, {}
+    buffers = [obj.elem for v in entered for obj in v.objects() if obj.kind == "ext" and obj.cls in REDIRECTS]
+    with run.printing_into(buffers):
+        falls = block(run, frame, s[3])
+    raised, frame.events = frame.events, saved
+    for event, value in raised.items():
+        add_event(frame, event, value)
+    error = caught_value(list(raised.values()))
+    swallowed = [_operators.leave(run, frame, value, error) for value in reversed(entered)]
+    if any(swallowed) and not falls:
+        frame.vars = join_vars([before, frame.vars])
+    return falls or any(swallowed)
+
+
+REDIRECTS: Final = frozenset({"contextlib.redirect_stdout", "contextlib.redirect_stderr"})
 
 
 def on_try(run: Run, frame: Frame, s: Node) -> bool:

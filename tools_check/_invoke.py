@@ -50,7 +50,7 @@ def invoke(run: Run, frame: Frame, func: Func, args: _call.Args, site: int) -> V
         _frameworks.dispatched(run, frame, func, args)
         if _frameworks.toolkit_called(run, frame, func, args):
             return EMPTY  # how a framework keeps its tools is nobody's answer
-    key = (func.key(), args.digest(coarse=run.coarse()))
+    key = (func.key(), args.digest(coarse=run.coarse()), run.around())
     kept = run.memo.get(key)
     told = None
     if kept is not None and (not kept.spent or kept.spent * 2 >= run.share()):

@@ -10,6 +10,7 @@ Expressions are tuples whose first item is a tag:
     ("s", value, index)                   subscript; index may be ("sl", ...)
     ("sl", parts)                         slice
     ("f", parts)                          f-string; parts are expressions, text is ("k", str)
+    ("nf", value)                         in an f-string, a value under a format that only a number has
     ("b", op, left, right)                binary operation
     ("o", op, left, right)                `and` / `or`
     ("cmp", values, operators)            comparison

@@ -21,7 +21,7 @@ from tools_check._ir import (
     Node,
     Param,
 )
-from tools_check._lowering import LOST, Lowerer, constant, formatted, negative
+from tools_check._lowering import LOST, Lowerer, constant, formatted, negative, placed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -342,9 +342,10 @@ class AstLowerer(Lowerer):
         out: list[Node] = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                out.append(self.expr(part.value))
-                if isinstance(part.format_spec, ast.JoinedStr):
-                    out += [p for p in self.parts(part.format_spec) if p[0] != "k"]
+                value = self.expr(part.value)
+                spec = self.parts(part.format_spec) if isinstance(part.format_spec, ast.JoinedStr) else []
+                out.append(placed(value, spec, converted=part.conversion != -1))
+                out += [p for p in spec if p[0] != "k"]
             else:
                 out.append(self.expr(part))
         return out

@@ -25,7 +25,7 @@ from tools_check._ir import (
     Node,
     Param,
 )
-from tools_check._lowering import LOST, Lowerer, constant, formatted, negative
+from tools_check._lowering import LOST, Lowerer, constant, formatted, negative, placed
 
 LONGEST: Final = 200  # signs of a whole number that is read at all
 ESCAPE: Final = re.compile(r"\\(?:N\{[^{}]*\}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
@@ -407,9 +407,10 @@ class CstLowerer(Lowerer):
             elif isinstance(part, cst.FormattedStringExpression):
                 if part.equal is not None:  # `{name = }` shows what stands there
                     out.append(("k", written(part)))
-                out.append(self.expr(part.expression))
-                if part.format_spec:
-                    out.extend(p for p in self.formatted_parts(part.format_spec, raw=raw) if p[0] != "k")
+                value = self.expr(part.expression)
+                spec = self.formatted_parts(part.format_spec, raw=raw) if part.format_spec else []
+                out.append(placed(value, spec, converted=part.conversion is not None))
+                out += [p for p in spec if p[0] != "k"]
         return out
 
     def integer(self, node: cst.Integer) -> Node:

@@ -6,6 +6,7 @@ They must give the same small form for the same file, to the last number; a test
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -89,6 +90,16 @@ def negative(value: Node) -> Node | None:
     if value[0] == "k" and isinstance(value[1], int | float):
         return ("k", -value[1])
     return None
+
+
+# How Python writes a number: a text that is given such a format is refused. `c` shows a letter, and a date has other words.
+NUMBER_SPEC: Final = re.compile(r"(?:.?[<>=^])?[+\- ]?z?#?0?\d*[,_]?(?:\.\d+)?[bdeEfFgGnoxX%]", re.DOTALL)
+
+
+def placed(value: Node, spec: Iterable[Node], *, converted: bool) -> Node:
+    """A value in an f-string, under the format that stands behind it."""
+    text = "".join(str(part[1]) if part[0] == "k" else "1" for part in spec)
+    return ("nf", value) if not converted and NUMBER_SPEC.fullmatch(text) else value
 
 
 def formatted(parts: Iterable[Node]) -> Node:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from tools_check import _call, _classes, _construct, _elsewhere, _eval, _frameworks, _ours, _outside, _prompts
+from tools_check import _call, _classes, _construct, _elsewhere, _eval, _formats, _frameworks, _ours, _outside, _prompts
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -134,6 +134,12 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
     if ref.name not in PLAIN and _prompts.is_client(run, receiver.labels):
         _prompts.reached(run, frame, site, f"{ref.name}()", args.labels())
     known = _eval.single(receiver)
+    if ref.name == "format" and known is not None and isinstance(known[1], str):
+        for value in args.values():
+            _eval.note_foreign(run, frame, value, "`.format()`")
+        placed = _formats.by_fields(run, frame, known[1], args)
+        if placed is not None:
+            return labelled(placed, DATA)
     if ref.name in TAKES_OTHERS or receiver.labels:
         for value in args.values():
             _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
@@ -265,7 +271,7 @@ def record_method(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Valu
     out: list[Value] = []
     for obj in ref.receiver.objects():
         if ref.name in ("model_dump_json", "json"):
-            out.append(labelled(flat(of(obj)), DATA))
+            out.append(labelled(join_labels([flat(obj.elem), *map(flat, chosen(obj, args).values())]), DATA))
         elif ref.name in ("copy", "model_copy", "_replace"):
             made = copied(run, frame, obj)
             for name, value in args.keywords:
@@ -276,10 +282,28 @@ def record_method(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Valu
             out.append(of(made))
         else:
             made = Obj("dict", None, frame.env, frame.path)
-            made.fields = dict(obj.fields)
+            made.fields = chosen(obj, args)
             made.elem = obj.elem
             out.append(of(made))
     return join(*out)
+
+
+def chosen(obj: Obj, args: _call.Args) -> dict[Any, Value]:
+    """The fields that `model_dump(include=..., exclude=...)` writes out; those that nobody can name are all of them."""
+    names = [names_in(args.get(-1, word)) for word in ("include", "exclude")]
+    wanted = obj.fields.keys() if names[0] is None else obj.fields.keys() & names[0]
+    return {name: value for name, value in obj.fields.items() if name in wanted and name not in (names[1] or ())}
+
+
+def names_in(value: Value | None) -> set[str] | None:
+    """The names in a set, list or dict of constants; None where they are not known."""
+    objs = value.objects() if value is not None else []
+    if len(objs) != 1 or objs[0].elem is not EMPTY or not objs[0].exact:
+        return None
+    if objs[0].kind == "dict":
+        return {name for name in objs[0].fields if isinstance(name, str)}
+    known = [_eval.single(item) for item in objs[0].fields.values()]
+    return {str(found[1]) for found in known if found is not None} if all(known) else None
 
 
 def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
@@ -288,9 +312,21 @@ def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
     run.event(frame, labels)
     out: list[Value] = []
     for cls in sorted_refs(ref.receiver):
-        if isinstance(cls, Cls):
-            out.append(_construct.validated_instance(run, frame, cls, labels))  # noqa: PERF401
+        if isinstance(cls, Cls) and ref.name in ("model_construct", "construct"):
+            out.append(unchecked(run, frame, cls, args))
+        elif isinstance(cls, Cls):
+            out.append(_construct.validated_instance(run, frame, cls, labels))
     return join(*out)
+
+
+def unchecked(run: Run, frame: Frame, cls: Cls, args: _call.Args) -> Value:
+    """`Model.model_construct(**data)`: nothing is validated, whatever the types say."""
+    obj = run.new(frame, "inst", cls)
+    obj.fields[_classes.UNCHECKED] = CLEAN
+    for name, _, _ in _classes.fields(run, cls):
+        given = args.get(-1, name)
+        obj.fields[name] = given if given is not None else _call.lookup_key(args.dstar or EMPTY, name)
+    return of(obj)
 
 
 def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:

@@ -244,7 +244,16 @@ def printed(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> 
     """`print(...)`: nothing comes back, and what is shown stands in the file that it is given."""
     shown = join_labels([_classes.shown(run, frame, value, site) for value in args.positional])
     into_buffers(run, frame, args, shown)
+    if args.get(-1, "file") is None:
+        into_buffers(run, frame, _call.Args(tuple(run.redirected)), shown)
     return CLEAN
+
+
+def redirected(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
+    """`contextlib.redirect_stdout(buffer)`: it keeps the buffer for the time of its `with`."""
+    obj = run.new(frame, "ext", name)
+    obj.elem = args.get(0, "new_target") or EMPTY
+    return of(obj)
 
 
 def writer(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
@@ -426,10 +435,8 @@ def imported(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) ->
 
 def adapter(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`pydantic.TypeAdapter(X)`."""
-    first = args.get(0, "type") or EMPTY
-    classes = [r for r in sorted_refs(first) if isinstance(r, Cls)]
     obj = run.new(frame, "ext", "pydantic.TypeAdapter")
-    obj.fields["[type]"] = of(*classes)
+    obj.fields["[adapts]"] = args.get(0, "type") or EMPTY
     return of(obj)
 
 
@@ -439,12 +446,18 @@ def adapt(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, 
         return labelled(args.labels(), DATA)
     labels = args.labels()
     run.event(frame, labels)
-    out: list[Value] = []
-    for obj in receiver.objects():
-        for cls in sorted_refs(obj.fields.get("[type]", EMPTY)):
-            if isinstance(cls, Cls):
-                out.append(_construct.validated_instance(run, frame, cls, labels))  # noqa: PERF401
-    return join(*out) if out else labelled(labels, DATA)
+    types = [obj.fields.get("[adapts]", EMPTY) for obj in receiver.objects()]
+    return (
+        join(*(_construct.by_type(run, frame, known, labels) for known in types)) if types else labelled(labels, DATA)
+    )
+
+
+def literals(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`typing.get_args(Literal[...])`."""
+    obj = run.new(frame, "tuple")
+    first = args.get(0, "tp") or EMPTY
+    obj.elem = Value(first.labels, frozenset({DATA}), first.consts, exact=bool(first.consts))
+    return of(obj)
 
 
 def path_open(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
@@ -535,6 +548,8 @@ SPECIAL: Final[dict[str, Special]] = {
     "collections.deque": _containers.container,
     "collections.Counter": _containers.counted,
     "builtins.print": printed,
+    "contextlib.redirect_stdout": redirected,
+    "contextlib.redirect_stderr": redirected,
     "csv.writer": writer,
     "csv.DictWriter": writer,
     "builtins.dict": _containers.mapping,
@@ -594,6 +609,8 @@ SPECIAL: Final[dict[str, Special]] = {
     "langchain_core.utils.utils.guard_import": imported,
     "transformers.utils.import_utils.import_module": imported,
     "pydantic.TypeAdapter": adapter,
+    "typing.get_args": literals,
+    "typing_extensions.get_args": literals,
     "builtins.eval": exec_module,
     "builtins.exec": exec_module,
     "runpy.run_path": exec_module,
@@ -611,9 +628,16 @@ SPECIAL: Final[dict[str, Special]] = {
     "asyncio.LifoQueue": _containers.queue,
 }
 
+
+def made_class(run: Run, _frame: Frame, _name: str, _receiver: Value, _args: _call.Args, _site: int) -> Value:
+    """`type.__new__(...)` in a metaclass: the class that is made just now."""
+    return of(*run.making[-1:])
+
+
 SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
 
 SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
+    "builtins.type.__new__": made_class,
     "pathlib.Path.open": path_open,
     **{
         f"pathlib.Path.{n}": path_read

@@ -164,6 +164,11 @@ class Run:
         self.mros: dict[Cls, tuple[list[Cls], list[str]]] = {}
         self.shows: dict[Cls, bool] = {}
         self.fields: dict[Cls, list[Any]] = {}
+        self.set_on: dict[tuple[str, int], dict[str, Value]] = {}  # attributes that functions were given
+        self.making: list[Cls] = []  # the classes that a metaclass makes just now
+        self.thrown: list[Value] = []  # the errors that reach a `yield`, of context managers that are left just now
+        self.redirected: list[Value] = []  # the buffers that take what is printed
+        self.type_args: dict[Cls, Value] = {}  # of `Page[Issue]`, what stands in the brackets, over all uses
         self.children: dict[Cls, list[Cls]] = {}
         self.closures: dict[tuple[str, int], Any] = {}
         self.written: set[Any] = set()
@@ -278,6 +283,39 @@ class Run:
             if obj.serial > frame.start:
                 break
             add_effect(frame.effects, obj, key, value, news=changed)
+
+    def set_on_function(self, place: tuple[str, int], name: str, value: Value) -> None:
+        """`function.name = value`."""
+        have = self.set_on.setdefault(place, {})
+        old = have.get(name, EMPTY)
+        have[name] = join(old, value)
+        self.version += differs(old, have[name])
+        for frame in self.stack:
+            frame.impure = True
+
+    @contextmanager
+    def throwing(self, error: Value) -> Generator[None]:
+        """While a context manager is left by an error."""
+        self.thrown.append(error)
+        try:
+            yield
+        finally:
+            self.thrown.pop()
+
+    @contextmanager
+    def printing_into(self, buffers: list[Value]) -> Generator[None]:
+        """While what is printed goes into buffers."""
+        self.redirected += buffers
+        try:
+            yield
+        finally:
+            del self.redirected[len(self.redirected) - len(buffers) :]
+
+    def around(self) -> Any:
+        """What, besides its arguments, a call depends on."""
+        if not self.thrown and not self.redirected:
+            return None
+        return (tuple(v.digest() for v in self.thrown), tuple(v.digest() for v in self.redirected))
 
     def impure(self, obj: Obj) -> None:
         for frame in reversed(self.stack):

@@ -8,7 +8,21 @@ from typing import Final
 from tools_check import _classes, _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Obj, Value, join, of, sorted_refs, with_labels
+from tools_check._values import (
+    CLEAN,
+    DATA,
+    EMPTY,
+    NO_CONSTS,
+    Cls,
+    Ext,
+    Obj,
+    Typed,
+    Value,
+    join,
+    of,
+    sorted_refs,
+    with_labels,
+)
 
 ELEMENTS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple",
@@ -20,6 +34,54 @@ WRAPPERS: Final = frozenset(
     {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired",
      "ReadOnly", "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
 )  # fmt: skip
+
+
+CONSTRUCTORS: Final = ELEMENTS | MAPPINGS | WRAPPERS | {"Literal", "LiteralString", "Callable"}
+
+
+def written_type(run: Run, frame: Frame, base: Value, key: Value, value: Value, node: Node) -> Value:
+    """What `X[...]` is where X is a type: the type as it is written, for those who read data by it."""
+    if any(is_constructor(run, ref) for ref in base.refs):
+        literals = join(key, *(item for obj in key.objects() if obj.kind == "tuple" for item in obj.fields.values()))
+        named = frozenset({Typed(frame.module.name, frame.owner, node)})
+        is_literal = any(isinstance(ref, Ext) and ref.qname.endswith(".Literal") for ref in base.refs)
+        return Value(value.labels, value.refs | named, literals.consts if is_literal else NO_CONSTS)
+    for ref in base.refs:
+        if isinstance(ref, Cls):  # `Page[Issue]`: what a variable of types stands for in some use of the class
+            run.type_args[ref] = join(run.type_args.get(ref, EMPTY), *_eval_items(key))
+    return value
+
+
+def _eval_items(key: Value) -> list[Value]:
+    tuples = [obj for obj in key.objects() if obj.kind == "tuple"]
+    return [item for obj in tuples for item in obj.fields.values()] or [key]
+
+
+def is_constructor(run: Run, ref: object) -> bool:
+    """Whether a name is one that types are made with (`list`, `Literal`)."""
+    if not isinstance(ref, Ext):
+        return False
+    module, _, name = run.catalog.resolve(ref.qname).rpartition(".")
+    return name in CONSTRUCTORS and module in (
+        "builtins",
+        "typing",
+        "typing_extensions",
+        "collections",
+        "collections.abc",
+    )
+
+
+def is_wrapper(run: Run, ref: Ext) -> bool:
+    """Whether a name only stands around types (`Optional`), so that what it stands around decides."""
+    return is_constructor(run, ref) and ref.qname.rpartition(".")[2] in ("Optional", "Union", "Annotated", "Final")
+
+
+def frame_of(run: Run, ref: Typed) -> Frame | None:
+    """Where the names of a written type are looked up."""
+    module = run.project.module(ref.module)
+    if module is None:
+        return None
+    return _classes.class_frame(run, module, ref.owner) if ref.owner is not None else Frame(module, None, None)
 
 
 def parameter(run: Run, frame: Frame, node: Node | None) -> Value:
@@ -112,14 +174,18 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
     return value
 
 
-def named(run: Run, frame: Frame, target: Value, depth: int) -> Value:  # noqa: ARG001
+def named(run: Run, frame: Frame, target: Value, depth: int) -> Value:
     """An instance of whatever class the annotation names."""
     out: list[Value] = []
+    written = any(isinstance(ref, Typed) for ref in target.refs)
     for ref in sorted_refs(target):
         if isinstance(ref, Cls):
             out.append(_classes.typed_instance(run, ref))
-        elif isinstance(ref, Ext):
+        elif isinstance(ref, Ext) and not (written and is_constructor(run, ref)):
             out.append(external(run, frame, ref.qname))
+        elif isinstance(ref, Typed):
+            where = frame_of(run, ref)
+            out.append(typed(run, where, ref.node, depth + 1) if where is not None else EMPTY)
         elif isinstance(ref, tuple):
             continue
     return join(*out) if out else EMPTY

@@ -168,6 +168,14 @@ class Wrapped(NamedTuple):
     func: Value
 
 
+class Typed(NamedTuple):
+    """A type that is written as `list[int]` or `Literal["a", "b"]`, and where its names are looked up."""
+
+    module: str
+    owner: Cls | None
+    node: tuple[Any, ...]
+
+
 class Super(NamedTuple):
     """`super()` inside a method."""
 

@@ -83,9 +83,9 @@ def enumerated(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) 
     return of(obj)
 
 
-def item(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+def item(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
     """`next`, `min`, `max`: one of the items."""
-    if len(args.positional) > 1 and not _name.endswith("next"):
+    if len(args.positional) > 1 and not name.endswith("next"):
         return join(*args.positional)
     default = args.get(1, "default") or EMPTY
     return join(_eval.iterate(run, frame, args.get(0)), default)

@@ -17,8 +17,8 @@ from connectors._decoding import MARKS, decode_text, sniff_image
 from connectors._documents import is_pdf, pdf_text_sync
 from connectors._files import Entry, list_dir, read_file, walk
 from connectors._paging import page_of, span
-from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, escape_cell, refuse, reply
-from registry.errors import DeclarationError, IngressRefused, ToolFailed
+from registry import AnyTool, Foreign, Media, MixedReply, ToolDef, ToolInput, escape_cell, refuse, reply, unescape_cell
+from registry.errors import DeclarationError, IngressRefused, TextError, ToolFailed
 
 __all__ = ["ListFiles", "ReadFile", "SearchFiles", "tools"]
 
@@ -27,7 +27,7 @@ MAX_LINE = 300
 # are shown as blanks, since escapes would double each backslash of a program.
 BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 SEARCH_S = 20.0
-PATH = "Relative to the root, with '/' between the parts and without '..'."
+PATH = "As list_files shows it: relative to the root, with '/' between the parts, without '..', escapes included."
 
 # The names that a model writes and Python's name for each; a closed list, since an unknown name would load a module.
 Encoding = Literal[
@@ -84,7 +84,7 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
 
     def list_files(request: ListFiles) -> MixedReply:
         try:
-            entries = list_dir(root, request.path)
+            entries = list_dir(root, meant(request.path))
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
         total = entries.measure(len)
@@ -96,7 +96,7 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
 
     def read(request: ReadFile) -> MixedReply:
         try:
-            content = read_file(root, request.path, max_bytes=max_bytes)
+            content = read_file(root, meant(request.path), max_bytes=max_bytes)
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
         size = content.measure(len)
@@ -116,7 +116,7 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
     def search_files(request: SearchFiles) -> MixedReply:
         deadline = time.monotonic() + time_left(SEARCH_S)
         try:
-            walked = walk(root, request.path, timeout_s=SEARCH_S, skip=frozenset({".git"}))
+            walked = walk(root, meant(request.path), timeout_s=SEARCH_S, skip=frozenset({".git"}))
         except IngressRefused as refused:
             return refuse(refused.code, refused.sentence)
         found = Search(root, request, max_bytes, deadline)
@@ -153,6 +153,25 @@ def tools(root: Path, *, max_bytes: int = 5_000_000) -> tuple[AnyTool, ...]:
 
 def sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
+
+
+def meant(path: str) -> str:
+    """The path that is spelled like this in a listing, where a backslash begins an escape.
+
+    So every name that is shown can be asked for, one that is not UTF-8 too, which no argument could hold as it is.
+
+    Raises:
+        IngressRefused: code `path_refused`.
+    """
+    if "\\" not in path:
+        return path
+    try:
+        return unescape_cell(path)
+    except TextError:
+        raise IngressRefused(
+            "path_refused",
+            "The path holds a backslash that begins no escape. Write it as list_files shows it, and '/' between the parts.",
+        ) from None
 
 
 def read_pdf(content: Foreign[bytes], request: ReadFile) -> MixedReply:

@@ -190,9 +190,22 @@ async def test_a_name_is_on_one_line_whatever_it_holds(row: dict[str, str], tmp_
     found = await ask(tools(tmp_path), "search_files", text="needle")
     assert listed.foreign == (f"{row['shown']}  6",)
     assert found.foreign == (f"{row['shown']}:1: needle",)
-    if "\udcff" not in row["name"]:  # an argument is text of Unicode
-        read = await ask(tools(tmp_path), "read_file", path=row["name"])
-        assert read.foreign == ("needle",)
+    for path in (row["shown"], row["name"]):
+        if path == row["shown"] or ("\\" not in path and path.isascii()):
+            assert (await ask(tools(tmp_path), "read_file", path=path)).foreign == ("needle",)
+
+
+@in_loop
+async def test_a_folder_of_any_name_is_listed_and_searched_as_it_is_shown(tmp_path: Path) -> None:
+    for row in rows("connectors/file_names.jsonl"):
+        (tmp_path / row["name"]).mkdir()
+        (tmp_path / row["name"] / "within").write_text("needle")
+
+        listed = await ask(tools(tmp_path), "list_files", path=row["shown"])
+        found = await ask(tools(tmp_path), "search_files", path=row["shown"], text="needle")
+
+        assert listed.foreign == ("within  6",)
+        assert found.foreign == (f"{row['shown']}/within:1: needle",)
 
 
 @in_loop

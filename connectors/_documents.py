@@ -69,7 +69,8 @@ OPTIONS: Final = {"max_chars": MAX_CHARS, "seconds": PAGES_S}
 def check_installed() -> None:
     if find_spec("pypdf") is None:
         raise IngressRefused(
-            "extra_missing", "Reading a PDF needs pypdf, which is not installed: pip install 'hedgerow[documents]'"
+            "extra_missing",
+            "Reading a PDF needs pypdf, which is not installed. Write: pip install 'hedgerow[documents]'",
         )
 
 

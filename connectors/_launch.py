@@ -18,7 +18,8 @@ def main() -> None:
     try:
         from registry.cli import main as run
     except ImportError as error:
-        sys.exit(shadowed() or f"hedgerow does not start: {error}")
+        print(shadowed() or f"hedgerow does not start: {error}", file=sys.stderr)
+        sys.exit(2)
     # After the core, which says what is missing; and from here, since the core knows no connectors.
     from connectors._cli_pin import pin
 

@@ -136,7 +136,7 @@ async def from_html(markup: Foreign[str]) -> tuple[Foreign[str], str]:
     try:
         from connectors._html import html_to_text
     except ImportError:
-        return markup, " The page is shown as its source; to see HTML as text: pip install 'hedgerow[documents]'"
+        return markup, " The page is shown as its source; to see HTML as text, write: pip install 'hedgerow[documents]'"
     page = await html_to_text(markup)
     note = " HTML as text."
     if page.hidden:

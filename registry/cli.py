@@ -33,7 +33,8 @@ try:
     from rich.table import Table
     from rich.text import Text
 except ModuleNotFoundError as missing:
-    sys.exit(f"hedgerow needs {missing.name!r}: pip install 'hedgerow[cli]'")
+    print(f"hedgerow needs {missing.name}. Write: pip install 'hedgerow[cli]'", file=sys.stderr)
+    sys.exit(2)  # as for a wrong command line: nothing was called
 
 from registry._cli_http import serve, token
 from registry._cli_mcp import mcp

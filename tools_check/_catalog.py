@@ -10,7 +10,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, final, get_args
+
+from tools_check._config import ConfigError, hold_to_shape
 
 Kind = Literal["source", "own", "pass", "new", "unknown"]
 
@@ -198,18 +200,20 @@ class Catalog:
         return None
 
 
-SECTIONS: Final = frozenset(
-    {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
-     "types",
-     "attributes", "effects", "classes", "quiet", "prompts", "opened"}
-)  # fmt: skip
+SECTIONS: Final[dict[str, type]] = {
+    **dict.fromkeys(("sources", "own", "pass", "clean", "types", "attributes", "effects", "classes", "quiet"), list),
+    **dict.fromkeys(("returns", "bases", "aliases"), dict),
+    **dict.fromkeys(("origin", "default", "methods"), str),
+    "opened": list,
+    "prompts": bool,
+}
 
 
 def load(*extras: Mapping[str, Any] | None) -> Catalog:
     """The catalogue that ships with the checker, with tables of the user's own after it.
 
     Raises:
-        ValueError: when a table holds a key that is not known.
+        ConfigError: when a table holds a key that is not known.
     """
     text = resources.files("tools_check").joinpath("sources.toml").read_text(encoding="utf-8")
     catalog = Catalog()
@@ -253,9 +257,12 @@ def full_name(name: str, short: str) -> str:
 
 def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
     """Enter one table."""
-    unknown = sorted(set(table) - SECTIONS)
-    if unknown:
-        raise ValueError(f"sources table {name!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(SECTIONS))}")
+    hold_to_shape(f"sources table {name!r}", table, SECTIONS)
+    for key in ("default", "methods"):
+        if table.get(key, "unknown") not in get_args(Kind):
+            raise ConfigError(
+                f"sources table {name!r}: {key} is {table[key]!r}; write one of {', '.join(get_args(Kind))}"
+            )
     origin = str(table.get("origin", name))
 
     def full(short: str) -> str:

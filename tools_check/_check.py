@@ -88,7 +88,7 @@ def check_paths(paths: Iterable[Path], options: Options) -> Report:
     Raises:
         NotFound: when a path does not exist.
     """
-    files = find_files(paths, options.config.exclude)
+    files = find_files(paths, options.config.exclude, options.overlay)
     store = make_store(options)
     for shown, data in options.overlay.items():
         store.overlay[shown] = data

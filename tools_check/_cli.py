@@ -1,5 +1,4 @@
-"""The command line: reads options, runs a command, prints in a format; every mistake of use is one sentence
-and exit 2."""
+"""The command line: reads options, runs a command, prints in a format; every mistake of use is one sentence and exit 2."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -21,7 +21,9 @@ from tools_check.rules import ALL, BY_NAME, NAMES
 
 STACK: Final = 512 * 1024 * 1024
 RECURSION: Final = 12_000
+CODES: Final = "Exit codes: 0 nothing is wrong, 1 {one}, 2 wrong use, or a file that could not be read."
 
+NOTHING_READ: Final = "there is no Python file in what was given, so nothing was checked"
 
 T = TypeVar("T")
 
@@ -35,10 +37,15 @@ class DefaultCheck(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=DefaultCheck, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=DefaultCheck, context_settings={"help_option_names": ["-h", "--help"]}, epilog=CODES.format(one="findings")
+)
 @click.version_option(package_name="hedgerow", prog_name="tools-check")
 def cli() -> None:
-    """Find tools whose declaration lies about who chose the bytes that they return."""
+    """Find tools whose declaration lies about who chose the bytes that they return.
+
+    `tools-check PATHS` is `tools-check check PATHS`. Nothing that is read is imported or run.
+    """
 
 
 def shared(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,19 +58,30 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Processes that parse; 0 lets the checker choose.",
         ),
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parsed files."),
-        click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="The pyproject.toml to read."),
+        click.option(
+            "--config",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="The file whose [tool.tools_check] holds the settings, instead of the pyproject.toml nearest above PATHS.",
+        ),
         click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
     ):
         command = option(command)
     return command
 
 
-@cli.command()
-@click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), default="full", show_default=True)
+@cli.command(epilog=CODES.format(one="findings (remarks, of severity info, do not count)"))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(FORMATS)),
+    default="full",
+    show_default=True,
+    help="full is for people; github annotates a pull request; sarif is 2.1.0.",
+)
 @click.option(
     "--stdin-filename",
-    type=click.Path(path_type=Path),
-    help="Check standard input as this file of the project.",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Check standard input as this file of the project, which need not be saved yet.",
 )
 @click.option(
     "--baseline", type=click.Path(path_type=Path, dir_okay=False), help="A file of known findings to leave out."
@@ -85,12 +103,12 @@ def check(
     config: Path | None,
 ) -> None:
     """Check files and folders (the current folder by default)."""
-    targets = paths or ((stdin_filename,) if stdin_filename else (Path(),))
+    targets = (*paths, *((stdin_filename,) if stdin_filename else ())) or (Path(),)
     options = make_options(targets, jobs, no_cache, config)
     if stdin_filename is not None:
+        if not stdin_filename.parent.is_dir():
+            raise click.UsageError(f"--stdin-filename: there is no folder {stdin_filename.parent}")
         options.overlay[shown_as(stdin_filename)] = sys.stdin.buffer.read()
-        if not stdin_filename.exists():
-            raise click.UsageError(f"--stdin-filename: there is no file {stdin_filename}")
     baseline = baseline or options.config.baseline
     if update_baseline and baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.tools_check]")
@@ -101,7 +119,7 @@ def check(
         return
     with Progress() as progress:
         options.tick = progress.tick
-        report = guarded(lambda: check_paths(targets, options))
+        report = guarded(lambda: check_paths(targets, options), options)
     if baseline is not None:
         report = put_off(report, baseline, update=update_baseline)
     if statistics:
@@ -120,7 +138,7 @@ def put_off(report: Report, path: Path, *, update: bool) -> Report:
         if not update:
             compared = _baseline.compare(report, _baseline.read(path), path.parent)
             if compared.known:
-                click.echo(f"tools-check: {path} holds back {compared.known} known finding(s)", err=True)
+                click.echo(f"tools-check: {path} holds back {counted(compared.known, 'known finding')}", err=True)
             return compared.report
         if report.faults:
             click.echo("tools-check: the baseline was not written, since a file could not be read", err=True)
@@ -133,25 +151,30 @@ def put_off(report: Report, path: Path, *, update: bool) -> Report:
     for finding in () if first else compared.new:
         click.echo(f"tools-check: new in the baseline: {finding.file}:{finding.line} {finding.rule}", err=True)
     new = len(compared.new)
-    held = f"{compared.known + new} finding(s) ({new} new, {compared.gone} gone)"
-    click.echo(f"tools-check: {path} holds {held}", err=True)
+    held = counted(compared.known + new, "finding")
+    click.echo(f"tools-check: {path} holds {held} ({new} new, {compared.gone} gone)", err=True)
     return _baseline.compare(report, _baseline.read(path), path.parent).report
 
 
-@cli.command()
+@cli.command(epilog=CODES.format(one="the list of --check is not current"))
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["table", "markdown", "jsonl"]),
     default="table",
     show_default=True,
+    help="How the list is printed; jsonl has the way of the bytes of each row.",
 )
-@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the list into a file.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the list into a file: Markdown, or jsonl if it is named so.",
+)
 @click.option(
     "--check",
     "compare",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Compare with a file; exit 1 when it differs.",
+    help="Compare with a file that --write wrote, and show the rows that changed.",
 )
 @shared
 def inventory(
@@ -163,15 +186,21 @@ def inventory(
     no_cache: bool,
     config: Path | None,
 ) -> None:
-    """List every tool and every other way in of foreign bytes."""
+    """List every tool and every other way in of foreign bytes.
+
+    Tools of other frameworks too, which declare nothing. The verdict of a row is own (only the program's and its owner's
+    words come back), foreign (somebody else chose bytes that come back) or undecided (the checker cannot see it).
+    """
     from tools_check._inventory import FORMATS as SHAPES
     from tools_check._inventory import take_inventory
 
+    if write is not None and compare is not None:
+        raise click.UsageError("--write and --check: give one of them")
     targets = paths or (Path(),)
     options = make_options(targets, jobs, no_cache, config)
     with Progress() as progress:
         options.tick = progress.tick
-        found = guarded(lambda: take_inventory(targets, options))
+        found = guarded(lambda: take_inventory(targets, options), options)
     for note in found.notes:
         click.echo(f"tools-check: {note}", err=True)
     for file, text in found.faults:
@@ -180,25 +209,42 @@ def inventory(
     committed = write or compare
     shape = format_ if committed is None else "jsonl" if committed.suffix == ".jsonl" else "markdown"
     rendered = SHAPES[shape](found)
+    if not found.files:
+        click.echo(f"tools-check: {NOTHING_READ}", err=True)
     if write is not None:
-        write.write_text(rendered, encoding="utf-8")
+        put(write, rendered)
+        click.echo(f"tools-check: {write} holds {counted(len(found.rows), 'row')}", err=True)
     elif compare is not None:
-        code = code or differs(compare, rendered)
+        code = code or differs(compare, rendered, " ".join(map(str, paths)))
     else:
         click.echo(rendered, nl=False)
     sys.exit(code)
 
 
-def differs(path: Path, rendered: str) -> int:
+def put(path: Path, rendered: str) -> None:
+    """Write a list; a place that cannot be written is a mistake of use."""
+    try:
+        path.write_text(rendered, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"--write: {path} cannot be written: {error.strerror}") from error
+
+
+def differs(path: Path, rendered: str, paths: str) -> int:
     """Compare a committed list with the one just made, and show what changed."""
     import difflib
 
-    have = path.read_text(encoding="utf-8") if path.is_file() else ""
+    again = f"tools-check inventory --write {path} {paths}".rstrip()
+    if not path.is_file():
+        raise click.UsageError(f"--check: there is no file {path}; make it with {again}")
+    try:
+        have = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"--check: {path} cannot be read: {error}") from error
     if have == rendered:
         return 0
     lines = difflib.unified_diff(have.splitlines(), rendered.splitlines(), str(path), "as it is now", lineterm="", n=0)
     click.echo("\n".join(lines))
-    click.echo(f"{path} is not current: tools-check inventory --write {path}", err=True)
+    click.echo(f"tools-check: {path} is not current; read what changed, then write it: {again}", err=True)
     return 1
 
 
@@ -210,7 +256,9 @@ def explain(rule: str | None) -> None:
         click.echo("".join(f"{r.name:<22} {r.severity:<8} {r.summary}\n" for r in ALL), nl=False)
         return
     if rule not in BY_NAME:
-        raise click.UsageError(f"there is no rule {rule!r}; `tools-check explain` lists them")
+        near = get_close_matches(rule, BY_NAME, 1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise click.UsageError(f"there is no rule {rule!r}; {meant}`tools-check explain` lists them")
     from tools_check._pages import terminal_page
 
     click.echo(terminal_page(BY_NAME[rule]), nl=False)
@@ -246,20 +294,24 @@ def make_options(paths: tuple[Path, ...], jobs: int, no_cache: bool, config: Pat
 def listed(paths: tuple[Path, ...], options: Options) -> list[str]:
     from tools_check._files import find_files
 
-    try:
-        return [f.shown for f in find_files(paths, options.config.exclude)]
-    except NotFound as error:
-        raise click.UsageError(f"there is no file or folder {error}") from error
+    return guarded(lambda: [f.shown for f in find_files(paths, options.config.exclude, options.overlay)], options)
 
 
-def guarded(work: Callable[[], T]) -> T:
+def guarded(work: Callable[[], T], options: Options) -> T:
     """The mistakes of use that a run can find."""
     try:
         return work()
     except NotFound as error:
-        raise click.UsageError(f"there is no file or folder {error}") from error
-    except ValueError as error:
-        raise click.UsageError(f"[tool.tools_check]: {error}") from error
+        hint = "; for standard input write --stdin-filename FILE" if str(error) == "-" else ""
+        near = get_close_matches(str(error), cli.commands, 1)
+        hint = f"; did you mean the command {near[0]}?" if near else hint
+        raise click.UsageError(f"there is no file or folder {error}{hint}") from error
+    except ConfigError as error:
+        raise click.UsageError(f"{options.config.path}: {error}") from error
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def shown_as(path: Path) -> str:
@@ -270,6 +322,8 @@ def shown_as(path: Path) -> str:
 
 def tell(report: Report) -> None:
     """What does not belong into the output goes to standard error."""
+    if not report.files:
+        click.echo(f"tools-check: {NOTHING_READ}", err=True)
     for note in report.notes:
         click.echo(f"tools-check: {note}", err=True)
     for file, text in report.faults:
@@ -306,9 +360,7 @@ class Progress:
 
 
 def run() -> None:
-    """The whole program in a thread with room for deep code: parsers and the analysis follow what they are
-    given.
-    """
+    """The whole program in a thread with room for deep code: parsers and the analysis follow what they are given."""
     sys.setrecursionlimit(RECURSION)
     threading.stack_size(STACK)
     code: list[int] = []
@@ -318,8 +370,6 @@ def run() -> None:
             cli.main(standalone_mode=True)
         except SystemExit as end:
             code.append(end.code if isinstance(end.code, int) else 1 if end.code else 0)
-        except KeyboardInterrupt:
-            code.append(130)
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ KEYS: Final = {
     "baseline": "the file of findings that are known",
     "per-path-ignores": "a table: regular expression -> {rules = [...], reason = \"...\"}",
 }  # fmt: skip
+
+
+SHAPES: Final = {list: "a list of names", dict: "a table", str: "a text", bool: "true or false"}
 
 
 class ConfigError(Exception):
@@ -36,6 +40,7 @@ class Config:
     ingresses: Path | None = None
     ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     folder: Path = Path()
+    path: Path | None = None  # where these settings stand
     digest: str = ""
 
 
@@ -61,7 +66,9 @@ def read_config(path: Path | None, rules: frozenset[str]) -> Config:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
     table = raw.get("tool", {}).get("tools_check", {})
-    return from_table(path, table, rules)
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: tool.tools_check is {table!r}; write a table, [tool.tools_check]")
+    return from_table(path, table, rules)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> Config:
@@ -77,10 +84,13 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
     exclude = table.get("exclude", [])
     if not isinstance(exclude, list) or not all(isinstance(e, str) for e in exclude):  # pyright: ignore[reportUnknownVariableType]
         raise ConfigError(f"{path}: exclude is {exclude!r}; write a list of regular expressions")
+    for pattern in exclude:  # pyright: ignore[reportUnknownVariableType]
+        hold_to_pattern(path, "exclude", pattern)  # pyright: ignore[reportUnknownArgumentType]
     ignores: list[tuple[str, tuple[str, ...]]] = []
-    for pattern, entry in table.get("per-path-ignores", {}).items():
+    for pattern, entry in table_at(path, table, "per-path-ignores").items():
+        hold_to_pattern(path, "per-path-ignores", pattern)
         given: dict[str, Any] = dict(entry) if isinstance(entry, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
-        if not given.get("reason") or not given.get("rules"):
+        if not given.get("reason") or not isinstance(given.get("rules"), list):
             raise ConfigError(f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`')
         names: tuple[str, ...] = tuple(given["rules"])
         for name in names:
@@ -90,14 +100,42 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
     return Config(
         exclude=tuple(exclude),  # pyright: ignore[reportUnknownArgumentType]
         environment=environment,
-        sources=table.get("sources", {}),
-        frameworks=table.get("frameworks", {}),
+        sources=table_at(path, table, "sources"),
+        frameworks=table_at(path, table, "frameworks"),
         baseline=beside(path, table, "baseline"),
         ingresses=beside(path, table, "ingresses"),
         ignores=tuple(ignores),
         folder=path.parent,
+        path=path,
         digest=repr(sorted(table.items(), key=lambda item: item[0])),
     )
+
+
+def hold_to_pattern(path: Path, name: str, pattern: str) -> None:
+    """Refuse what is no regular expression."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{path}: {name}: {pattern!r} is no regular expression: {error}") from error
+
+
+def table_at(path: Path, table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of tables."""
+    found = table.get(name, {})
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: {name} is {found!r}; write {KEYS[name]}")
+    return found  # pyright: ignore[reportUnknownVariableType]
+
+
+def hold_to_shape(where: str, table: object, shapes: Mapping[str, type]) -> None:
+    """Refuse a table with a key that is not known, or with a value of another kind."""
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} is {table!r}; write a table")
+    for key, value in table.items():  # pyright: ignore[reportUnknownVariableType]
+        if key not in shapes:
+            raise ConfigError(f"{where}: unknown key {key!r}; known are {', '.join(sorted(shapes))}")
+        if not isinstance(value, shapes[key]):
+            raise ConfigError(f"{where}: {key} is {value!r}; write {SHAPES[shapes[key]]}")
 
 
 def beside(path: Path, table: Mapping[str, Any], name: str) -> Path | None:

@@ -1,18 +1,16 @@
-"""Which files are read, what a module of theirs is called, and which of them cannot matter; opens files,
-runs nothing."""
+"""Which files are read, what a module of theirs is called, and which of them cannot matter; runs nothing."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 SKIPPED_FOLDERS = frozenset(
     {"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache",
-     ".ruff_cache",
-     ".pytest_cache", ".hypothesis", ".tools_check_cache", ".eggs"}
+     ".ruff_cache", ".pytest_cache", ".hypothesis", ".tools_check_cache", ".eggs"}
 )  # fmt: skip
 
 
@@ -34,15 +32,20 @@ class NotFound(Exception):
     """A path given on the command line does not exist."""
 
 
-def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = ()) -> list[SourceFile]:
+def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = ()) -> list[SourceFile]:
     """Every Python file under the paths, each once, in the order of their shown names.
+
+    Args:
+        paths: files and folders.
+        exclude: regular expressions over shown names that are left out.
+        unsaved: shown names of files whose text is given, and which need not exist.
 
     Raises:
         NotFound: when a path does not exist.
     """
     found: dict[str, SourceFile] = {}
     for path in paths:
-        if not path.exists():
+        if not path.exists() and shown(path) not in unsaved:
             raise NotFound(str(path))
         root = path if path.is_dir() else path.parent
         candidates = walk_folder(path) if path.is_dir() else [path]

@@ -11,16 +11,18 @@ from importlib import resources
 from typing import Any, Final, final
 
 from tools_check import _call, _classes, _spelled
+from tools_check._config import hold_to_shape
 from tools_check._link import Module, collect_names, last_name
 from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
 
 ARGUMENTS: Final = Data("arguments")  # what a dispatcher hands on to the tool that it picks
-KEYS: Final = frozenset(
-    {"decorators", "dispatchers", "makers", "bases", "methods", "listed", "toolkits", "registrars",
-     "factories",
-     "module_spec", "members", "requests", "requesters"}
-)  # fmt: skip
+KEYS: Final[dict[str, type]] = {
+    **dict.fromkeys(("decorators", "dispatchers", "bases", "methods", "toolkits", "registrars", "factories"), list),
+    **dict.fromkeys(("members", "requests", "requesters"), list),
+    **dict.fromkeys(("listed", "module_spec"), str),
+    "makers": dict,
+}
 
 
 @final
@@ -98,16 +100,12 @@ def load(extra: Mapping[str, Any] | None = None) -> Frameworks:
     """The frameworks that ship with the checker, and the user's own.
 
     Raises:
-        ValueError: when a table holds a key that is not known.
+        ConfigError: when a table holds a key that is not known.
     """
     text = resources.files("tools_check").joinpath("frameworks.toml").read_text(encoding="utf-8")
     out = Frameworks()
     for style, table in {**tomllib.loads(text), **(extra or {})}.items():
-        unknown = sorted(set(table) - KEYS)
-        if unknown:
-            raise ValueError(
-                f"frameworks table {style!r}: unknown key {unknown[0]!r}; known are {', '.join(sorted(KEYS))}"
-            )
+        hold_to_shape(f"frameworks table {style!r}", table, KEYS)
         framework = Framework(
             style=style,
             methods=tuple(table.get("methods", ())),

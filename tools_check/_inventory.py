@@ -26,6 +26,7 @@ class Inventory:
 
     rows: tuple[Row, ...]
     faults: tuple[tuple[str, str], ...]
+    files: int
     notes: tuple[str, ...] = ()
 
 
@@ -45,6 +46,7 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
             return Inventory(
                 rows=tuple(Row.kept(row) for row in kept["rows"]),
                 faults=tuple(kept["faults"]),
+                files=len(files),
                 notes=tuple(kept["notes"]),
             )
     found = take_anew(files, store, options)
@@ -72,6 +74,7 @@ def take_anew(files: list[SourceFile], store: Store, options: Options) -> Invent
     return Inventory(
         rows=tuple(sorted(unique.values(), key=order)),
         faults=tuple(sorted(store.faults.items())),
+        files=len(files),
         notes=tuple(notes_of(analysis)),
     )
 

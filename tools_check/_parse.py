@@ -79,11 +79,34 @@ def read_newer(data: bytes) -> ModuleIR:
     try:
         return lower(libcst.parse_module(data))
     except libcst.ParserSyntaxError as error:
-        raise Unparsable(f"line {error.raw_line}: {error.message}") from error
+        raise Unparsable(no_python(data, error.raw_line)) from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unparsable(
+            f"line {line}: byte 0x{data[error.start]:02x} is not {error.encoding.upper()}; save the file as UTF-8, or name "
+            "its encoding in the first line: # -*- coding: latin-1 -*-"
+        ) from error
     except (RecursionError, MemoryError) as error:
         raise Unparsable("nested too deeply") from error
     except Exception as error:
         raise Unparsable(f"{type(error).__name__}: {str(error)[:200]}") from error
+
+
+def no_python(data: bytes, stopped: int) -> str:
+    """Where and why Python's own parser stops, which says it in its users' words; `stopped` is the other one's line.
+
+    A file with newer syntax than this Python's stops it too early, so both lines are told where they lie apart.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(data)
+    except SyntaxError as error:
+        apart = abs(stopped - (error.lineno or 1)) > 1
+        return f"line {error.lineno}: {error.msg}" + (f" (read as newer Python: line {stopped})" if apart else "")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error)[:200]
+    return f"line {stopped}: invalid syntax"
 
 
 def runs_on(data: bytes, patterns: tuple[tuple[int, tuple[bytes, ...], re.Pattern[bytes]], ...]) -> bool:

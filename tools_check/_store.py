@@ -8,6 +8,7 @@ import errno
 import marshal
 import os
 import re
+import signal
 import sys
 import tempfile
 import warnings
@@ -102,7 +103,8 @@ class Store:
         """Scan every file, by its state on disk where that is known."""
         for source in files:
             key = str(source.path.absolute())
-            stat = state(source.path)
+            # What is given instead of a file's bytes has no state on disk: the index would tell of the bytes that lie there.
+            stat = state(source.path) if source.shown not in self.overlay else None
             known = self._known.get(key)
             if stat is not None and valid(known) and tuple(known[0]) == stat and known[4] == source.name:
                 self.scans[source.shown] = Scan(known[1], known[2], known[3])
@@ -219,7 +221,9 @@ class Store:
 
         context = multiprocessing.get_context("spawn")
         try:
-            with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context) as pool:
+            with ProcessPoolExecutor(
+                min(jobs, len(todo)), mp_context=context, initializer=leave_interrupts_to_the_run
+            ) as pool:
                 for source, (packed, fault) in zip(
                     todo, pool.map(lowered, [str(s.path) for s in todo], chunksize=8), strict=True
                 ):
@@ -270,6 +274,11 @@ def valid(known: Any) -> TypeGuard[tuple[Any, ...]]:
 def entry_name(digest: bytes) -> str:
     text = digest.hex()
     return f"{text[:2]}/{text[2:]}"
+
+
+def leave_interrupts_to_the_run() -> None:
+    """Ctrl-C reaches every process of a terminal; the run itself ends the others, and they say nothing of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def lowered(path: str) -> tuple[Any, str]:

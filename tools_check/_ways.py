@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from tools_check._analysis import Judged, Verdict
+from tools_check._config import ConfigError
 from tools_check._facts import Facts, statement_site, tool_name
+from tools_check._files import shown
 from tools_check._finding import TraceStep
 from tools_check._run import Noted
 
@@ -163,15 +165,19 @@ def listed(path: Path) -> frozenset[Listed]:
     """File, name and style of each way in that a committed list (Markdown, or jsonl by its name) holds.
 
     Raises:
-        ValueError: when the file cannot be read as such a list.
+        ConfigError: when the file cannot be read as such a list.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         if path.suffix == ".jsonl":
             rows = [json.loads(line) for line in lines if line.strip()]
             return frozenset((str(row["file"]), str(row["qualname"]), str(row["style"])) for row in rows)
+    except FileNotFoundError as error:
+        name = shown(path)
+        again = f"tools-check inventory --write {name}"
+        raise ConfigError(f"ingresses: there is no {name}; make it with {again}") from error
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"ingresses: {path} is no list of ways in ({type(error).__name__})") from error
+        raise ConfigError(f"ingresses: {shown(path)} is no list of ways in ({type(error).__name__})") from error
     cut = [
         [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] for line in lines if line.startswith("| ")
     ]

@@ -16,7 +16,7 @@ try:
     from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
-        f"A server over HTTP needs {missing.name!r}: pip install 'hedgerow[http]'", name=missing.name
+        f"A server over HTTP needs {missing.name}. Write: pip install 'hedgerow[http]'", name=missing.name
     ) from missing
 
 __all__ = ["WebServer", "configured", "listener"]

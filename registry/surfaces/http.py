@@ -38,7 +38,7 @@ try:
     from starlette.routing import Route, Router
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
-        f"registry.surfaces.http needs {missing.name!r}: pip install 'hedgerow[http]'", name=missing.name
+        f"registry.surfaces.http needs {missing.name}. Write: pip install 'hedgerow[http]'", name=missing.name
     ) from missing
 
 if TYPE_CHECKING:

@@ -131,11 +131,12 @@ async def test_a_missing_library_is_said_with_the_line_that_installs_it(
     if package == "pypdf":
         told = await read(tmp_path, texts("x"))
         assert told.own == (
-            "Refused (extra_missing): Reading a PDF needs pypdf, which is not installed: pip install 'hedgerow[documents]'"
+            "Refused (extra_missing): Reading a PDF needs pypdf, which is not installed. "
+            "Write: pip install 'hedgerow[documents]'"
         )
     else:
         told = await fetched(b"<p>x", "text/html")
-        assert told.own.endswith("shown as its source; to see HTML as text: pip install 'hedgerow[documents]'")
+        assert told.own.endswith("shown as its source; to see HTML as text, write: pip install 'hedgerow[documents]'")
         assert told.foreign == ("<p>x",)
 
 

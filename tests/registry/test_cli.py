@@ -166,7 +166,7 @@ def test_a_users_own_module_named_registry_is_reported_in_one_sentence(folder: P
     (folder / "registry.py").write_text("TOOLS = ()\n")
     called = hedgerow(folder, "tools", PYTHONPATH=str(folder))
 
-    assert called.returncode == 1
+    assert called.returncode == 2
     assert called.stderr == (
         f"hedgerow does not start: the module 'registry' that Python finds first is {folder}/registry.py. Rename it, or take "
         "its folder off the import path.\n"
@@ -177,4 +177,4 @@ def test_without_its_extra_the_command_says_the_install_line(folder: Path) -> No
     (folder / "click.py").write_text("raise ModuleNotFoundError(\"No module named 'click'\", name='click')\n")
     called = hedgerow(folder, "tools", PYTHONPATH=str(folder))
 
-    assert (called.returncode, called.stderr) == (1, "hedgerow needs 'click': pip install 'hedgerow[cli]'\n")
+    assert (called.returncode, called.stderr) == (2, "hedgerow needs click. Write: pip install 'hedgerow[cli]'\n")

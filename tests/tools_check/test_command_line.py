@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -107,6 +110,86 @@ def test_standard_input_stands_for_a_file_of_the_project(tmp_path: Path) -> None
     assert "false-declaration" in done.stdout
 
 
+def test_what_is_given_for_a_file_is_checked_and_not_what_a_run_before_kept_of_it(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": LYING})
+    tools_check(tmp_path)
+    given = ("check", "--format", "concise", "--stdin-filename", "app.py")
+    assert tools_check(tmp_path, *given, stdin=HONEST).returncode == 0
+    broken = tools_check(tmp_path, *given, stdin="def page(:\n")
+    assert (broken.returncode, broken.stdout) == (2, "")
+    assert broken.stderr == "tools-check: app.py could not be read: line 1: invalid syntax\n"
+    assert "app.py:17" in tools_check(tmp_path, "check", "--format", "concise").stdout
+
+
+def test_a_file_that_is_not_saved_yet_can_be_given(tmp_path: Path) -> None:
+    done = tools_check(tmp_path, "check", "--format", "concise", "--stdin-filename", "new.py", stdin=LYING)
+    assert "new.py:17" in done.stdout
+    lost = tools_check(tmp_path, "check", "--stdin-filename", "none/new.py", stdin=LYING)
+    assert lost.returncode == 2
+    assert "there is no folder none" in lost.stderr
+
+
+MISTAKES = {
+    "a command misspelt": (("chek", "app.py"), "did you mean the command check?"),
+    "a dash for standard input": (("-",), "for standard input write --stdin-filename FILE"),
+    "a rule misspelt": (("explain", "false-decl"), "did you mean 'false-declaration'?"),
+    "to write and to compare": (("inventory", "--write", "a", "--check", "a"), "give one of them"),
+    "to write where nothing can be": (("inventory", "--write", "none/a.md"), "none/a.md cannot be written"),
+    "to compare with nothing": (
+        ("inventory", "--check", "a.md", "app.py"),
+        "there is no file a.md; make it with tools-check inventory --write a.md app.py",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_of_use_says_what_to_write(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": HONEST})
+    done = tools_check(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "inventory"])
+def test_a_folder_without_python_is_not_passed_over_in_silence(command: str, tmp_path: Path) -> None:
+    done = tools_check(tmp_path, command)
+    assert done.returncode == 0
+    assert "there is no Python file in what was given, so nothing was checked" in done.stderr
+
+
+def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_bytes(LYING.encode() + b"CAFE = 'caf\xe9'\n")
+    done = tools_check(tmp_path)
+    assert done.returncode == 2
+    assert "app.py could not be read: line 24: byte 0xe9 is not UTF-8; save the file as UTF-8" in done.stderr
+
+
+def test_without_its_extra_the_script_says_the_install_line_and_does_not_look_like_findings(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['libcst'] = None; from tools_check.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "tools-check needs libcst. Write: pip install 'hedgerow[check]'\n")
+
+
+@pytest.mark.parametrize("command", ["check", "inventory"])
+def test_a_run_that_is_interrupted_ends_by_that_signal_and_says_one_line(command: str, tmp_path: Path) -> None:
+    """A loop of a shell ends only if its program says that it was interrupted, which is to die of it."""
+    program = (
+        "import os, signal, threading\n"
+        "from tools_check import _cli\n"
+        "from tools_check.__main__ import main\n"
+        "def interrupted(*_):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    threading.Event().wait(60)\n"
+        "_cli.make_options = interrupted\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "tools-check: stopped\n")
+
+
 def test_statistics_count_by_rule(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": LYING})
     assert tools_check(tmp_path, "check", "--statistics").stdout == "     1  false-declaration\n"
@@ -137,12 +220,28 @@ def test_every_rule_is_explained(tmp_path: Path) -> None:
             '[tool.tools_check.per-path-ignores]\n"x" = {rules = ["no-rule"], reason = "because"}',
             "there is no rule 'no-rule'",
         ),
+        ('[tool.tools_check.per-path-ignores]\n"(" = {rules = [], reason = "r"}', "'(' is no regular expression"),
+        ('exclude = ["("]', "'(' is no regular expression"),
+        ("baseline = 3", "baseline is 3; write the path of a file"),
+        ("sources = 3", "sources is 3; write tables as in"),
+        (
+            "[[tool.tools_check.frameworks]]\nlisted = 'tools'",
+            "frameworks is [{'listed': 'tools'}]; write tables as in",
+        ),
+        ("[tool.tools_check.sources]\nlib = 'own'", "sources table 'lib' is 'own'; write a table"),
+        (
+            "[tool.tools_check.sources.lib]\nsources = 'get'",
+            "sources table 'lib': sources is 'get'; write a list of names",
+        ),
+        ("[tool.tools_check.sources.lib]\ndefault = 'sourc'", "default is 'sourc'; write one of source, own, pass"),
+        ("[tool.tools_check.frameworks.lib]\nmakers = ['x']", "makers is ['x']; write a table"),
     ],
 )
-def test_a_setting_that_is_not_known_is_refused(table: str, words: str, tmp_path: Path) -> None:
+def test_a_setting_that_is_not_understood_is_refused(table: str, words: str, tmp_path: Path) -> None:
     write(tmp_path, {"pyproject.toml": f"[tool.tools_check]\n{table}\n", "app.py": LYING})
     done = tools_check(tmp_path)
-    assert done.returncode == 2
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pyproject.toml: " in done.stderr
     assert words in done.stderr
 
 
@@ -221,13 +320,13 @@ def test_a_known_finding_is_held_back_and_a_new_one_is_not(tmp_path: Path) -> No
     write(tmp_path, {"app.py": LYING})
     made = tools_check(tmp_path, "--baseline", "known.json", "--update-baseline", "app.py")
     assert (made.returncode, made.stdout) == (0, "nothing found in 1 file\n")
-    assert "known.json holds 1 finding(s) (1 new, 0 gone)" in made.stderr
+    assert "known.json holds 1 finding (1 new, 0 gone)" in made.stderr
 
     write(tmp_path, {"app.py": "# a line above\n" + LYING, "other.py": LYING})
     done = tools_check(tmp_path, "--baseline", "known.json", "--format", "concise")
     assert done.returncode == 1
     assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["other.py"]
-    assert "known.json holds back 1 known finding(s)" in done.stderr
+    assert "known.json holds back 1 known finding\n" in done.stderr
 
 
 def test_a_baseline_counts_its_findings(tmp_path: Path) -> None:
@@ -246,7 +345,7 @@ def test_a_baseline_shrinks_without_a_word_and_says_what_it_grows_by(tmp_path: P
     done = tools_check(tmp_path, "--update-baseline")
     assert done.returncode == 0
     assert "new in the baseline: other.py:17 false-declaration" in done.stderr
-    assert "holds 1 finding(s) (1 new, 1 gone)" in done.stderr
+    assert "holds 1 finding (1 new, 1 gone)" in done.stderr
     write(tmp_path, {"other.py": HONEST})
     assert "new in" not in tools_check(tmp_path, "--update-baseline").stderr
     assert json.loads((tmp_path / "known.json").read_text())["findings"] == []
@@ -293,7 +392,7 @@ def test_a_list_that_cannot_be_read_ends_the_run_with_one_sentence(tmp_path: Pat
     write(tmp_path, {"app.py": HONEST, "pyproject.toml": '[tool.tools_check]\ningresses = "none.md"\n'})
     done = tools_check(tmp_path)
     assert done.returncode == 2
-    assert "none.md is no list of ways in" in done.stderr
+    assert "there is no none.md; make it with tools-check inventory --write none.md" in done.stderr
     assert "Traceback" not in done.stderr
 
 

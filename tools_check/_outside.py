@@ -13,15 +13,20 @@ from tools_check import (
     _classes,
     _construct,
     _elsewhere,
+    _errors,
     _eval,
+    _exec,
+    _formats,
     _frameworks,
     _models,
     _names,
     _ours,
     _prompts,
     _shapes,
+    _stdlib,
 )
 from tools_check._ir import SITE_BITS
+from tools_check._lowering import NUMBER_SPEC
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -63,7 +68,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     shape = shaped(run, frame, qname, args, site) if not forced else None
     if shape is not None:
         return shape
-    special = SPECIAL.get(qname) if not forced else None
+    special = (SPECIAL.get(qname) or _stdlib.CALLS.get(qname)) if not forced else None
     if special is not None:
         return special(run, frame, qname, args, site)
     made = _frameworks.constructed(run, frame, qname, args, site)
@@ -118,7 +123,10 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     return join(value, *result)
 
 
-BUFFERS: Final = frozenset({"io.StringIO", "io.BytesIO", "tempfile.SpooledTemporaryFile"})
+BUFFERS: Final = frozenset(
+    {"io.StringIO", "io.BytesIO", "tempfile.SpooledTemporaryFile", "tempfile.NamedTemporaryFile",
+     "tempfile.TemporaryFile", "io.TextIOWrapper"}
+)  # fmt: skip
 
 
 def into_buffers(run: Run, frame: Frame, args: _call.Args, labels: Labels) -> None:
@@ -199,11 +207,16 @@ def apply(run: Run, frame: Frame, shape: _shapes.Shape, args: _call.Args, site: 
         obj.exact = False
         obj.elem = join(*items) if shape.gives == "filter" else _eval.awaited(run, result)
         return of(obj)
+    saved, frame.events = frame.events, {}
     value = _eval.awaited(run, _call.call(run, frame, func, args.rest(shape.first), site))
+    raised, frame.events = frame.events, saved
+    for kind, event in raised.items():
+        _exec.add_event(frame, kind, event)
     if shape.gives == "value":
         return value
     obj = run.new(frame, "future")
     obj.elem = value
+    obj.fields["[error]"] = _exec.caught_value(list(raised.values()))
     return of(obj)
 
 
@@ -236,6 +249,9 @@ def text(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Valu
             exact=first.exact,
         )
     _eval.note_foreign(run, frame, first, "`str()`")
+    spec = _eval.single(args.get(1) or EMPTY) if name == "builtins.format" else None
+    if spec is not None and NUMBER_SPEC.fullmatch(str(spec[1])):
+        return labelled(_formats.as_number(run, frame, first), DATA)
     if first.exact and not first.labels and len(first.consts) == 1:
         return const(str(next(iter(first.consts))[1])[:300])
     packed = [PACKAGED] if packaged(first) else []
@@ -272,13 +288,23 @@ def written(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Arg
     return CLEAN
 
 
+def resource(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
+    """`importlib.resources.files("package")`: a folder that came with the code."""
+    obj = run.new(frame, "ext", "pathlib.Path")
+    obj.fields["[package]"] = CLEAN
+    return of(obj)
+
+
 def counted(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`Counter(items)`: the items are keys, and what stands under them are numbers."""
-    obj = run.new(frame, "dict")
+    obj = run.new(frame, "dict", COUNTER)
     obj.keys = _eval.iterate(run, frame, args.get(0, "iterable"))
     obj.elem = CLEAN
     obj.exact = False
     return of(obj)
+
+
+COUNTER: Final = "collections.Counter"
 
 
 def container(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
@@ -400,17 +426,6 @@ def partial(_run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) 
     return of(Partial(args.positional[0], args.positional[1:], args.keywords))
 
 
-def method_caller(_run: Run, _frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""
-    del name, args
-    return of(Ext("operator.getter"))
-
-
-def getter(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    del run, frame
-    return labelled(args.labels(), DATA)
-
-
 def opened(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
     """`open(path, mode)`: a file that is only written gives nothing back."""
     return open_path(run, frame, name, args.get(0, "file") or EMPTY, args.get(1, "mode"), site)
@@ -450,6 +465,7 @@ def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> V
         return of(obj)
     labels = run.source(frame, site, name, "subprocess")
     run.event(frame, labels)
+    into_buffers(run, frame, _call.Args(tuple(v for k, v in args.keywords if k in ("stdout", "stderr"))), labels)
     return labelled(labels, obj)
 
 
@@ -503,8 +519,8 @@ def replaced(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) ->
 def formatted_traceback(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`traceback.format_exc()`: the text of the exception that is being handled."""
     del run
-    caught = frame.caught[-1:]
-    return labelled(join_labels([args.labels(), *(flat(v) for v in caught)]), DATA)
+    caught = [*frame.caught[-1:], *args.positional]
+    return labelled(join_labels([args.labels(), *(flat(join(v, _errors.causes(v))) for v in caught)]), DATA)
 
 
 def exc_info(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
@@ -645,6 +661,8 @@ CLEAN_BUILTINS: Final = (
 
 SPECIAL: Final[dict[str, Special]] = {
     **{f"builtins.{name}": clean for name in CLEAN_BUILTINS},
+    **dict.fromkeys(("builtins.int.from_bytes", "builtins.float.fromhex"), clean),
+    **dict.fromkeys(("decimal.Decimal", "fractions.Fraction", "uuid.UUID", "ipaddress.IPv4Address"), clean),
     **{f"builtins.{name}": text for name in ("str", "repr", "format", "ascii")},
     **{f"builtins.{name}": container for name in ("list", "set", "frozenset", "tuple", "sorted", "reversed")},
     "collections.deque": container,
@@ -659,6 +677,9 @@ SPECIAL: Final[dict[str, Special]] = {
     "collections.defaultdict": mapping,
     "collections.ChainMap": mapping,
     "types.MappingProxyType": mapping,
+    "weakref.WeakValueDictionary": mapping,
+    "weakref.WeakKeyDictionary": mapping,
+    "weakref.WeakSet": container,
     "builtins.enumerate": enumerated,
     "builtins.zip": enumerated,
     "itertools.zip_longest": enumerated,
@@ -680,10 +701,6 @@ SPECIAL: Final[dict[str, Special]] = {
     "copy.replace": replaced,
     "functools.partial": partial,
     "functools.partialmethod": partial,
-    "operator.attrgetter": method_caller,
-    "operator.itemgetter": method_caller,
-    "operator.methodcaller": method_caller,
-    "operator.getter": getter,
     "builtins.open": opened,
     "io.open": opened,
     "codecs.open": opened,
@@ -711,6 +728,8 @@ SPECIAL: Final[dict[str, Special]] = {
     "langchain_core.utils.utils.guard_import": imported,
     "transformers.utils.import_utils.import_module": imported,
     "pydantic.TypeAdapter": adapter,
+    "importlib.resources.files": resource,
+    "importlib_resources.files": resource,
     "typing.get_args": literals,
     "typing_extensions.get_args": literals,
     "builtins.eval": exec_module,
@@ -728,6 +747,11 @@ SPECIAL: Final[dict[str, Special]] = {
     "queue.Queue": queue,
     "queue.SimpleQueue": queue,
     "asyncio.LifoQueue": queue,
+    "asyncio.PriorityQueue": queue,
+    "queue.LifoQueue": queue,
+    "queue.PriorityQueue": queue,
+    "multiprocessing.Queue": queue,
+    "multiprocessing.SimpleQueue": queue,
 }
 
 

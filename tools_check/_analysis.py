@@ -395,6 +395,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
         o.kind == "fenced" for r in answer.objects() if r.kind == "reply" for o in r.fields.get("own", EMPTY).objects()
     )
+    judged.fenced |= any(root.name == "fence_untrusted" and root in run.fenced for root in own)  # in a longer text
     judged.called, judged.whole = frozenset(frame.called), not run.exhausted
     if run.exhausted and not run.ended:
         judged.cut = True

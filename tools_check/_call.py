@@ -21,6 +21,7 @@ from tools_check import (
 from tools_check._ir import Node, dotted
 from tools_check._run import Frame, Run
 from tools_check._values import (
+    CLEAN,
     DATA,
     EMPTY,
     Cls,
@@ -117,6 +118,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     args = arguments(run, frame, arg_nodes)
     if func_node[0] == "a" and func.is_empty():
         func = _classes.by_name(run, func_node[2])
+    if func is CLEAN and func_node[0] == "a" and is_clean_method(run, frame, func_node):
+        return CLEAN
     if func_node[0] == "a" and _spelled.is_unknown(func):
         registrar = _spelled.called(run, func_node, args.values())
         if registrar is not None:
@@ -127,6 +130,12 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         if labels:
             _eval.stain(run, frame, func_node[1], labels)
     return result
+
+
+def is_clean_method(run: Run, frame: Frame, node: Node) -> bool:
+    """Whether a method of a thing outside gives a number or a truth value, as the catalogue says."""
+    objs = _eval.evaluate(run, frame, node[1]).objects()
+    return any(obj.kind == "ext" and run.catalog.is_clean(str(obj.cls), node[2]) for obj in objs)
 
 
 def arguments(run: Run, frame: Frame, nodes: tuple[Node, ...]) -> Args:

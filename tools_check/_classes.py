@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _construct, _elsewhere, _eval, _exec, _invoke, _operators, _types
+from tools_check import _call, _construct, _elsewhere, _eval, _exec, _invoke, _operators, _stdlib, _types
 from tools_check._ir import ClassDef, Def, Node, dotted, walk
 from tools_check._link import Module
 from tools_check._run import Env, Frame, Run
@@ -18,11 +18,13 @@ from tools_check._values import (
     Labels,
     Method,
     Obj,
+    Partial,
     Typed,
     Value,
     Wrapped,
     flat,
     join,
+    join_labels,
     labelled,
     of,
     sorted_refs,
@@ -65,6 +67,10 @@ def define(run: Run, frame: Frame, index: int) -> Value:
     for node in written.bases:
         value = _eval.evaluate(run, frame, node[1] if node[0] == "s" else node)
         bases.extend(ref for ref in sorted_refs(value) if isinstance(ref, Cls | Ext))
+        names = [_stdlib.record_names(ref) for ref in sorted_refs(value) if isinstance(ref, Partial)]
+        if any(names):  # `class Row(namedtuple("Row", "label body"))`
+            bases.append(Ext("typing.NamedTuple"))
+            run.record_names[cls] = [name for some in names for name in some]
     run.bases[cls] = bases
     for known in (run.mros, run.shows, run.fields):
         known.pop(cls, None)
@@ -244,6 +250,8 @@ def written_fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
             continue
         module, index = found
         frame = class_frame(run, module, owner)
+        for name in run.record_names.get(owner, ()):
+            out[name] = (name, ("n", "object"), frame)
         for base in module.ir.classes[index].bases:
             if base[0] == "s" and (dotted(base[1]) or "").rpartition(".")[2] == "RootModel":
                 out["root"] = ("root", base[2], frame)
@@ -654,6 +662,18 @@ SAFE_TYPES: Final = frozenset(
 )  # fmt: skip
 
 
+def hidden_fields(run: Run, cls: Cls) -> set[str]:
+    """The fields that writing out an instance leaves out: `field(repr=False)`."""
+    out: set[str] = set()
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        for s in found[0].ir.classes[found[1]].body if found is not None else ():
+            default: Node = (s[4] if s[1] == "ann" and s[2][0] == "n" else None) or ("k", None)
+            if default[0] == "x" and any(word == "repr" and value == ("k", False) for _, word, value in default[3]):
+                out.add(s[2][1])
+    return out
+
+
 def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Value:
     """What reading an attribute of a class gives."""
     if is_enum(run, cls):
@@ -705,7 +725,11 @@ def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
             if method is not None:
                 parts.append(_call.call(run, frame, of(bind(method, of(obj))), _call.Args(()), site))
             elif formatting is None and shows_fields(run, obj.cls):
-                parts.append(labelled(flat(of(obj))))
+                hidden = hidden_fields(run, obj.cls)
+                fields_shown = (
+                    [value for name, value in obj.fields.items() if name not in hidden] if hidden else [of(obj)]
+                )
+                parts.append(labelled(join_labels([flat(value) for value in (*fields_shown, obj.elem)])))
         else:
             parts.append(labelled(flat(of(obj))))
     return join(*(labelled(p.labels) for p in parts)).labels

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tools_check import _call, _eval
 from tools_check._run import Frame, Run
 from tools_check._values import CLEAN, EMPTY, Obj, Value, const, join, labelled, of
 
+COUNTER: Final = "collections.Counter"
+
 
 def counted(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`Counter(items)`: the items are keys, and what stands under them are numbers."""
-    obj = run.new(frame, "dict")
+    obj = run.new(frame, "dict", COUNTER)
     obj.keys = _eval.iterate(run, frame, args.get(0, "iterable"))
     obj.elem = CLEAN
     obj.exact = False

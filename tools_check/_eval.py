@@ -9,6 +9,7 @@ from tools_check import (
     _call,
     _classes,
     _elsewhere,
+    _errors,
     _exec,
     _formats,
     _frameworks,
@@ -20,6 +21,7 @@ from tools_check import (
     _ours,
     _outside,
     _spelled,
+    _stdlib,
     _types,
 )
 from tools_check._ir import SITE_BITS, SITE_MASK, Node
@@ -92,6 +94,8 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
     """What reading an attribute gives."""
     if _ours.own_words(base, name):
         return CLEAN
+    if name in _errors.NAMES:
+        return join(_errors.causes(base), labelled(base.labels))
     out: list[Value] = []
     clean = False
     for ref in sorted_refs(base):
@@ -113,8 +117,12 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
                 out.append(kept)
             if name not in _kept.ATTRIBUTES:
                 out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
+        elif isinstance(ref, Method) and ref.kind == "data" and not base.labels:
+            out.append(of(Method("data", name, ref.receiver)))  # `state.name.lower`: data of data
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
             out.append(CLEAN)
+        elif isinstance(ref, Func) and name in ("cache_info", "cache_parameters", "cache_clear"):
+            out.append(of(Method("number", name, EMPTY)))
         elif isinstance(ref, Func) and name in run.set_on.get((ref.module, ref.at), ()):
             out.append(run.set_on[ref.module, ref.at][name])
         elif isinstance(ref, Func):
@@ -137,7 +145,11 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
 
 
 # Read from a thing whose class is not known these are numbers in every library that has them.
-PLAIN_CLEAN: Final = frozenset({"status_code", "returncode", "rowcount", "__class__", "errno"})
+PLAIN_CLEAN: Final = frozenset(
+    {"status_code", "returncode", "rowcount", "lastrowid", "__class__", "errno", "exit_code", "exit_status", "file_size",
+     "compress_size", "st_size", "st_mtime", "st_mode", "total_tokens", "prompt_tokens", "completion_tokens",
+     "input_tokens", "output_tokens", "is_success", "is_error"}
+)  # fmt: skip
 
 
 def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, site: int) -> Value:
@@ -151,7 +163,7 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             if name in _kept.ATTRIBUTES:
                 return _kept.taken(run, frame, of(Method("ext", name, of(obj))), name, site) or EMPTY
             cls = str(obj.cls)
-            if run.catalog.is_clean(cls, name):
+            if run.catalog.is_clean(cls, name) or (name == "name" and cls in _outside.BUFFERS):
                 return CLEAN
             origin = run.catalog.attribute(cls, name)
             labels = flat(obj.elem)
@@ -172,6 +184,12 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             return of(Method("handler", name, of(obj))) if name == "handler" else CLEAN
         case "failure" | "exception":
             return labelled(flat(of(obj)))
+        case "foreign" if name in ("parts", "data"):  # of what `call_tool` gave
+            parts = run.new(frame, "list")
+            parts.elem = of(obj)
+            return of(parts) if name == "parts" else of(obj)
+        case "tuple" if (item := _stdlib.named_item(obj, name)) is not None:
+            return item
         case _:
             return of(Method(obj.kind, name, of(obj)))
 
@@ -310,7 +328,7 @@ def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
                 out.append(of(ref))
         elif isinstance(ref, Method) and ref.kind == "ext":
             out.append(of(Method("ext", f"{ref.name}.item", ref.receiver)))
-        elif isinstance(ref, Data):
+        elif isinstance(ref, Data) or (isinstance(ref, Method) and ref.kind == "data"):
             out.append(CLEAN)
     return join(*out)
 
@@ -450,7 +468,11 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
         return CLEAN  # text has no such operation: what came in was a number
     if op == "BitOr" and all(isinstance(r, Cls | Ext | Typed) for r in (*left.refs, *right.refs)) and left.refs:
         return join(left, right)  # `int | None` in an annotation
+    if op in ("Subtract", "BitAnd") and any(obj.kind == "set" for v in (left, right) for obj in v.objects()):
+        return common(run, frame, left, right if op == "BitAnd" else None)
     if op in ("Add", "BitOr") and (left.objects() or right.objects()):
+        if any(obj.kind == "foreign" for v in (left, right) for obj in v.objects()):
+            note_foreign(run, frame, join(left, right), "`+`")
         return combined(run, frame, left, right)
     if op in ("Modulo", "Add"):
         note_foreign(run, frame, right, "`%`" if op == "Modulo" else "`+`")
@@ -478,6 +500,16 @@ def is_package_path(value: Value) -> bool:
     return _outside.packaged(value) or any(
         isinstance(r, Method) and r.kind == "ext" and _outside.packaged(r.receiver) for r in value.refs
     )
+
+
+def common(run: Run, frame: Frame, left: Value, right: Value | None) -> Value:
+    """`a - b` and `a & b` over sets: what is in both is equal to something of ours where one of them is ours."""
+    sides = [side for side in (left, right) if side is not None]
+    ours = next((side for side in sides if not flat(side) and side.objects()), left)
+    obj = run.new(frame, "set")
+    obj.exact = False
+    obj.elem = iterate(run, frame, ours)
+    return of(obj)
 
 
 def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:

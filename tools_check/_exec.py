@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import _call, _classes, _eval, _match, _names, _narrow, _operators, _types
+from tools_check import _call, _classes, _errors, _eval, _match, _names, _narrow, _operators, _types
 from tools_check._ir import Node
 from tools_check._link import Module
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, says_more
@@ -126,8 +126,8 @@ def on_raise(run: Run, frame: Frame, s: Node) -> bool:
             add_event(frame, None, value)
         return False
     value = _eval.evaluate(run, frame, s[2])
-    if s[3] is not None:
-        _eval.evaluate(run, frame, s[3])
+    cause = _eval.evaluate(run, frame, s[3]) if s[3] is not None else join(*frame.caught[-1:])
+    _errors.raised_from(run, frame, value, cause)
     kind: Any = None
     for ref in sorted_refs(value):
         if (isinstance(ref, Obj) and ref.kind == "inst") or (isinstance(ref, Obj) and ref.kind == "ext"):
@@ -192,13 +192,22 @@ def on_for(run: Run, frame: Frame, s: Node) -> bool:
     item = _eval.iterate(run, frame, iterated)
     if not _eval.is_known_empty(iterated, item):
         loop(run, frame, s[4], target=s[2], item=item)
-    return block(run, frame, s[5])
+    return loop_else(run, frame, s[5])
 
 
 def on_while(run: Run, frame: Frame, s: Node) -> bool:
     loop(run, frame, s[3], test=s[2])
     _narrow.narrow(run, frame, s[2], positive=False)
-    return block(run, frame, s[4])
+    return loop_else(run, frame, s[4])
+
+
+def loop_else(run: Run, frame: Frame, body: tuple[Node, ...]) -> bool:
+    """The `else` of a loop, which a `break` passes by."""
+    before = dict(frame.vars)
+    falls = block(run, frame, body)
+    if body:
+        frame.vars = join_vars([before, frame.vars]) if falls else before
+    return True
 
 
 def loop(
@@ -305,7 +314,7 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
             name = run.catalog.resolve(ref.qname)
             if name in BROAD:
                 return caught_value(list(raised.values())), True
-            quiet = name in run.catalog.quiet_errors
+            quiet = name in run.catalog.quiet_errors or (name in SELDOM_QUOTING and ("raised", name) in raised)
             for event, value in raised.items():
                 if event is None:
                     if not quiet:
@@ -334,6 +343,9 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
         return join(Value(caught.labels, made | {DATA}), *some), broad
     return caught_value(picked), broad
 
+
+# Where code of the project raises one of these itself, what is caught is that; libraries raise them in their own words.
+SELDOM_QUOTING: Final = frozenset({"builtins.RuntimeError", "builtins.NotImplementedError", "builtins.AssertionError"})
 
 # Failures of ours: what they say in their own words is judged where they are made.
 FAILURES: Final = frozenset({"registry.ToolFailed", "registry.IngressRefused"})
@@ -377,7 +389,9 @@ def on_import(run: Run, frame: Frame, s: Node) -> bool:
         shown = alias or name.partition(".")[0]
         bind_name(run, frame, shown, of(_names.module_ref(run, name if alias else shown)))
         if not alias and "." in name:
-            run.project.module(name)
+            module = run.project.module(name)
+            if module is not None and frame.env is None:
+                run_module(run, module)  # often imported for what it registers, and never named again
     return True
 
 
@@ -401,8 +415,24 @@ def on_nonlocal(_run: Run, frame: Frame, s: Node) -> bool:
     return True
 
 
+def on_del(run: Run, frame: Frame, s: Node) -> bool:
+    """`del things[key]`."""
+    for target in s[2]:
+        for part in target[1] if target[0] == "t" else (target,):
+            if part[0] != "s":
+                continue
+            base, key = _eval.evaluate(run, frame, part[1]), _eval.evaluate(run, frame, part[2])
+            known = _eval.single(key)
+            for obj in base.objects() if known is not None and len(base.refs) == 1 else ():
+                assert known is not None
+                run.remove(frame, obj, known[1])
+    return True
+
+
 def on_assert(run: Run, frame: Frame, s: Node) -> bool:
     _eval.evaluate(run, frame, s[2])
+    if s[3] is not None:
+        add_event(frame, ("raised", "builtins.AssertionError"), _eval.evaluate(run, frame, s[3]))
     _narrow.narrow(run, frame, s[2], positive=True)
     return True
 
@@ -420,7 +450,7 @@ STATEMENTS: Final = {
     "e": on_expr, "=": on_assign, "aug": on_aug, "ann": on_ann, "r": on_return, "raise": on_raise, "if": on_if,
     "for": on_for, "while": on_while, "with": on_with, "try": on_try, "match": _match_statement, "def": on_def,
     "class": on_class, "import": on_import, "from": on_from, "global": on_global, "nonlocal": on_nonlocal,
-    "assert": on_assert, "type": on_type,
+    "assert": on_assert, "del": on_del, "type": on_type,
 }  # fmt: skip
 
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from tools_check import _call, _classes, _construct, _elsewhere, _eval, _formats, _frameworks, _ours, _outside, _prompts
+from tools_check import (
+    _call,
+    _classes,
+    _construct,
+    _containers,
+    _elsewhere,
+    _eval,
+    _formats,
+    _frameworks,
+    _ours,
+    _outside,
+    _prompts,
+    _stdlib,
+)
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -34,7 +47,9 @@ SCALAR: Final = frozenset(
      "__len__",
      "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file",
      "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
-     "isoweekday", "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
+     "isoweekday", "error_count", "recv_exit_status", "count_documents",
+     "estimated_document_count",
+     "issubset", "issuperset", "isdisjoint", "__hash__", "__bool__", "hexdigest", "digest"}
 )  # fmt: skip
 # Of these names, those that give a number or a truth value in other classes too: a page's `find` gives what it found.
 SCALAR_OUTSIDE: Final = SCALAR - {"find", "rfind", "index", "rindex", "stat", "digest"}
@@ -88,7 +103,7 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return outside_method(run, frame, ref, args, site)
         case "foreign":
             return join(*(_ours.foreign_method(run, frame, obj, ref.name, args, site) for obj in receiver.objects()))
-        case "reply" | "tool":
+        case "reply" | "tool" | "number":
             return CLEAN
         case "handler":
             run.note("handler-bypass", frame, site, "handler")
@@ -144,6 +159,7 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         for value in args.values():
             _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
             if ref.name == "join":
+                _eval.note_foreign(run, frame, _eval.iterate(run, frame, value), "`.join()`")
                 labels.append(join_labels([flat(value), flat(_eval.iterate(run, frame, value))]))
             else:
                 labels.append(_classes.shown(run, frame, value, site))
@@ -171,10 +187,13 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
 def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, site: int) -> Value:
     """A method of a list, dict, set, deque or finished task."""
     if obj.kind == "future":
-        return obj.elem if name in ("result", "get", "get_result", "value") else EMPTY
+        return future_method(run, frame, obj, name, args, site)
     if obj.kind == "dict":
         return dict_method(run, frame, obj, name, args, site)
     first = args.get(0)
+    if obj.cls == _stdlib.STREAM and name in ("send", "send_nowait") and first is not None:
+        run.write(frame, obj, None, first)
+        return EMPTY
     match name:
         case "append" | "add" | "appendleft" | "put" | "put_nowait":
             if first is not None:
@@ -183,22 +202,61 @@ def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Ar
         case "insert":
             run.write(frame, obj, None, args.get(1) or EMPTY)
             return EMPTY
-        case "extend" | "update" | "extendleft" | "__iadd__" | "union" | "difference" | "intersection":
+        case "difference":
+            return of(copied(run, frame, obj))
+        case "intersection":
+            return _eval.common(run, frame, of(obj), args.get(0))
+        case "union":
+            return _eval.combined(run, frame, of(obj), join(*args.positional))
+        case "extend" | "update" | "extendleft" | "__iadd__":
             for value in args.positional:
                 run.write(frame, obj, None, join(_eval.iterate(run, frame, value), labelled(value.labels)))
             return of(obj)
-        case "pop" | "popleft" | "get" | "get_nowait" | "__getitem__" | "__next__" | "send":
+        case (
+            "pop"
+            | "popleft"
+            | "get"
+            | "get_nowait"
+            | "__getitem__"
+            | "__next__"
+            | "send"
+            | "receive"
+            | "receive_nowait"
+            | "recv"
+        ):
             return _eval.iterate_object(run, frame, obj)
-        case "copy" | "__iter__" | "symmetric_difference":
+        case "copy" | "__iter__" | "symmetric_difference" | "clone":
             return of(obj)
         case "index" | "count" | "qsize" | "__len__" | "issubset" | "issuperset" | "isdisjoint" | "empty":
             return CLEAN
         case "sort" | "reverse" | "clear" | "remove" | "discard" | "close" | "task_done":
             return EMPTY
+        case "_replace" if names := _stdlib.places(obj):
+            made = copied(run, frame, obj)
+            made.fields.update((names.index(word), value) for word, value in args.keywords if word in names)
+            return of(made)
+        case "_asdict" if names := _stdlib.places(obj):
+            made = run.new(frame, "dict")
+            made.fields.update((word, _stdlib.named_item(obj, word) or EMPTY) for word in names)
+            return of(made)
         case "_asdict" | "_replace":
             return of(obj)
         case _:
             return labelled(flat(of(obj)), DATA)
+
+
+def future_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, site: int) -> Value:
+    """A method of a task, or of what an executor gives."""
+    match name:
+        case "result" | "get" | "get_result" | "value":
+            return obj.elem
+        case "exception":
+            return obj.fields.get("[error]", EMPTY)
+        case "add_done_callback":
+            _call.call(run, frame, args.get(0, "fn") or EMPTY, _call.Args((of(obj),)), site)
+            return EMPTY
+        case _:
+            return EMPTY
 
 
 def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, site: int) -> Value:
@@ -212,6 +270,8 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
             if name == "setdefault":
                 run.write(frame, obj, key[1] if key else None, default)
                 return join(found, default, of(*default.refs))
+            if name == "pop" and key is not None:
+                run.remove(frame, obj, key[1])
             if name == "get" and len(args.positional) < 2 and not obj.fields and obj.elem is EMPTY:
                 return join(found, default)
             return join(found, default)
@@ -223,7 +283,15 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
             out.elem = of(pair)
             out.exact = False
             return of(out)
-        case "keys":
+        case "most_common" if obj.cls == _containers.COUNTER:
+            return dict_method(run, frame, obj, "items", _call.NOTHING, site)
+        case "total" if obj.cls == _containers.COUNTER:
+            return CLEAN
+        case "update" | "subtract" if obj.cls == _containers.COUNTER:
+            obj.keys = join(obj.keys, *(_eval.iterate(run, frame, value) for value in args.positional))
+            obj.exact = False
+            return EMPTY
+        case "keys" | "elements":
             out = run.new(frame, "list")
             out.elem = _eval.iterate_object(run, frame, obj)
             return of(out)
@@ -345,9 +413,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         return CLEAN
     if method in SCALAR_OUTSIDE and not run.catalog.call(qname).listed:
         return CLEAN
-    special = _outside.SPECIAL_METHODS.get(qname) or next(
-        (f for base in run.catalog.ancestors(owner) if (f := _outside.SPECIAL_METHODS.get(f"{base}.{method}"))),
-        None,
+    special = next(
+        (f for name in (owner, *run.catalog.ancestors(owner)) if (f := special_method(f"{name}.{method}"))), None
     )
     if special is not None:
         return special(run, frame, qname, receiver, args, site)
@@ -380,6 +447,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         library = run.catalog.library(qname)
         if library is None or library.default == "unknown":
             labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
+    if owner == "pathlib.Path" and _outside.packaged(receiver) and all(value.exact for value in args.values()):
+        return _outside.resource(run, frame, qname, args, site)
     if theirs and entry.kind != "source" and not run.catalog.is_immutable(qname):
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))
@@ -387,6 +456,10 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         run.event(frame, labels)
     result.append(made(run, frame, entry.returns or same_class(receiver, entry.kind), labels, None))
     return join(*result)
+
+
+def special_method(qname: str) -> _outside.SpecialMethod | None:
+    return _outside.SPECIAL_METHODS.get(qname) or _stdlib.METHODS.get(qname)
 
 
 def same_class(receiver: Value, kind: str) -> str | None:

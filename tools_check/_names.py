@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Final
 
-from tools_check import _classes, _elsewhere, _exec, _invoke
+from tools_check import _call, _classes, _elsewhere, _exec, _invoke
 from tools_check._link import Module, lazy_table
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -21,6 +21,7 @@ from tools_check._values import (
     Import,
     Mod,
     Value,
+    const,
     join,
     of,
     sorted_refs,
@@ -193,6 +194,17 @@ def member(run: Run, module_name: str, name: str) -> Value:
             if not run.project.has(absolute) and run.project.has(f"{module.name}.{absolute}"):
                 absolute = f"{module.name}.{absolute}"
             return member(run, absolute, target[1])
+        mark = ("getattr", module.name, name)
+        getter = next((r for r in sorted_refs(module.env["__getattr__"]) if isinstance(r, Func)), None)
+        if getter is not None and mark not in run.active:
+            run.active[mark] = []
+            try:
+                inner = Frame(module, None, None)
+                return _invoke.invoke(
+                    run, inner, getter, _call.Args((const(name),)), module.ir.defs[getter.at].ordinal << 10
+                )
+            finally:
+                del run.active[mark]
     if name in ("__name__", "__file__", "__doc__", "__version__", "__path__", "__all__"):
         return CLEAN
     return EMPTY

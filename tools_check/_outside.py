@@ -13,15 +13,20 @@ from tools_check import (
     _construct,
     _containers,
     _elsewhere,
+    _errors,
     _eval,
+    _exec,
+    _formats,
     _frameworks,
     _models,
     _names,
     _ours,
     _prompts,
     _shapes,
+    _stdlib,
 )
 from tools_check._ir import SITE_BITS
+from tools_check._lowering import NUMBER_SPEC
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
@@ -62,7 +67,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     shape = shaped(run, frame, qname, args, site) if not forced else None
     if shape is not None:
         return shape
-    special = SPECIAL.get(qname) if not forced else None
+    special = (SPECIAL.get(qname) or _stdlib.CALLS.get(qname)) if not forced else None
     if special is not None:
         return special(run, frame, qname, args, site)
     made = _frameworks.constructed(run, frame, qname, args, site)
@@ -116,7 +121,10 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     return join(value, *result)
 
 
-BUFFERS: Final = frozenset({"io.StringIO", "io.BytesIO", "tempfile.SpooledTemporaryFile"})
+BUFFERS: Final = frozenset(
+    {"io.StringIO", "io.BytesIO", "tempfile.SpooledTemporaryFile", "tempfile.NamedTemporaryFile",
+     "tempfile.TemporaryFile", "io.TextIOWrapper"}
+)  # fmt: skip
 
 
 def into_buffers(run: Run, frame: Frame, args: _call.Args, labels: Labels) -> None:
@@ -197,11 +205,16 @@ def apply(run: Run, frame: Frame, shape: _shapes.Shape, args: _call.Args, site: 
         obj.exact = False
         obj.elem = join(*items) if shape.gives == "filter" else _eval.awaited(run, result)
         return of(obj)
+    saved, frame.events = frame.events, {}
     value = _eval.awaited(run, _call.call(run, frame, func, args.rest(shape.first), site))
+    raised, frame.events = frame.events, saved
+    for kind, event in raised.items():
+        _exec.add_event(frame, kind, event)
     if shape.gives == "value":
         return value
     obj = run.new(frame, "future")
     obj.elem = value
+    obj.fields["[error]"] = _exec.caught_value(list(raised.values()))
     return of(obj)
 
 
@@ -234,6 +247,9 @@ def text(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Valu
             exact=first.exact,
         )
     _eval.note_foreign(run, frame, first, "`str()`")
+    spec = _eval.single(args.get(1) or EMPTY) if name == "builtins.format" else None
+    if spec is not None and NUMBER_SPEC.fullmatch(str(spec[1])):
+        return labelled(_formats.as_number(run, frame, first), DATA)
     if first.exact and not first.labels and len(first.consts) == 1:
         return const(str(next(iter(first.consts))[1])[:300])
     packed = [PACKAGED] if packaged(first) else []
@@ -268,6 +284,13 @@ def written(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Arg
     files = [obj.fields.get("[file]", EMPTY) for obj in receiver.objects()]
     into_buffers(run, frame, _call.Args(tuple(files)), args.labels())
     return CLEAN
+
+
+def resource(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
+    """`importlib.resources.files("package")`: a folder that came with the code."""
+    obj = run.new(frame, "ext", "pathlib.Path")
+    obj.fields["[package]"] = CLEAN
+    return of(obj)
 
 
 def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
@@ -315,17 +338,6 @@ def partial(_run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) 
     return of(Partial(args.positional[0], args.positional[1:], args.keywords))
 
 
-def method_caller(_run: Run, _frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
-    """`operator.attrgetter`, `itemgetter`, `methodcaller`: what they give is read from what they are given."""
-    del name, args
-    return of(Ext("operator.getter"))
-
-
-def getter(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    del run, frame
-    return labelled(args.labels(), DATA)
-
-
 def opened(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
     """`open(path, mode)`: a file that is only written gives nothing back."""
     return open_path(run, frame, name, args.get(0, "file") or EMPTY, args.get(1, "mode"), site)
@@ -365,6 +377,7 @@ def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> V
         return of(obj)
     labels = run.source(frame, site, name, "subprocess")
     run.event(frame, labels)
+    into_buffers(run, frame, _call.Args(tuple(v for k, v in args.keywords if k in ("stdout", "stderr"))), labels)
     return labelled(labels, obj)
 
 
@@ -409,8 +422,8 @@ def replaced(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) ->
 def formatted_traceback(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`traceback.format_exc()`: the text of the exception that is being handled."""
     del run
-    caught = frame.caught[-1:]
-    return labelled(join_labels([args.labels(), *(flat(v) for v in caught)]), DATA)
+    caught = [*frame.caught[-1:], *args.positional]
+    return labelled(join_labels([args.labels(), *(flat(join(v, _errors.causes(v))) for v in caught)]), DATA)
 
 
 def exc_info(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
@@ -540,6 +553,8 @@ CLEAN_BUILTINS: Final = (
 
 SPECIAL: Final[dict[str, Special]] = {
     **{f"builtins.{name}": clean for name in CLEAN_BUILTINS},
+    **dict.fromkeys(("builtins.int.from_bytes", "builtins.float.fromhex"), clean),
+    **dict.fromkeys(("decimal.Decimal", "fractions.Fraction", "uuid.UUID", "ipaddress.IPv4Address"), clean),
     **{f"builtins.{name}": text for name in ("str", "repr", "format", "ascii")},
     **{
         f"builtins.{name}": _containers.container
@@ -557,6 +572,9 @@ SPECIAL: Final[dict[str, Special]] = {
     "collections.defaultdict": _containers.mapping,
     "collections.ChainMap": _containers.mapping,
     "types.MappingProxyType": _containers.mapping,
+    "weakref.WeakValueDictionary": _containers.mapping,
+    "weakref.WeakKeyDictionary": _containers.mapping,
+    "weakref.WeakSet": _containers.container,
     "builtins.enumerate": _containers.enumerated,
     "builtins.zip": _containers.enumerated,
     "itertools.zip_longest": _containers.enumerated,
@@ -578,10 +596,6 @@ SPECIAL: Final[dict[str, Special]] = {
     "copy.replace": replaced,
     "functools.partial": partial,
     "functools.partialmethod": partial,
-    "operator.attrgetter": method_caller,
-    "operator.itemgetter": method_caller,
-    "operator.methodcaller": method_caller,
-    "operator.getter": getter,
     "builtins.open": opened,
     "io.open": opened,
     "codecs.open": opened,
@@ -609,6 +623,8 @@ SPECIAL: Final[dict[str, Special]] = {
     "langchain_core.utils.utils.guard_import": imported,
     "transformers.utils.import_utils.import_module": imported,
     "pydantic.TypeAdapter": adapter,
+    "importlib.resources.files": resource,
+    "importlib_resources.files": resource,
     "typing.get_args": literals,
     "typing_extensions.get_args": literals,
     "builtins.eval": exec_module,
@@ -626,6 +642,11 @@ SPECIAL: Final[dict[str, Special]] = {
     "queue.Queue": _containers.queue,
     "queue.SimpleQueue": _containers.queue,
     "asyncio.LifoQueue": _containers.queue,
+    "asyncio.PriorityQueue": _containers.queue,
+    "queue.LifoQueue": _containers.queue,
+    "queue.PriorityQueue": _containers.queue,
+    "multiprocessing.Queue": _containers.queue,
+    "multiprocessing.SimpleQueue": _containers.queue,
 }
 
 

@@ -168,6 +168,8 @@ class Run:
         self.making: list[Cls] = []  # the classes that a metaclass makes just now
         self.thrown: list[Value] = []  # the errors that reach a `yield`, of context managers that are left just now
         self.redirected: list[Value] = []  # the buffers that take what is printed
+        self.record_names: dict[Cls, list[str]] = {}  # the fields of classes below a `namedtuple(...)`
+        self.log_sinks: list[Obj] = []  # the buffers and handlers that take what is logged
         self.type_args: dict[Cls, Value] = {}  # of `Page[Issue]`, what stands in the brackets, over all uses
         self.children: dict[Cls, list[Cls]] = {}
         self.closures: dict[tuple[str, int], Any] = {}
@@ -261,6 +263,13 @@ class Run:
             obj.fields[key] = value
             return
         self.merge(obj, key, value)
+
+    def remove(self, frame: Frame, obj: Obj, key: Any) -> None:
+        """Take out of a heap cell, where nothing can have happened since it was made."""
+        here = frame.env if frame.env is not None else frame.module
+        if obj.kind == "dict" and obj.activation is here and obj.path == frame.path and not obj.shared:
+            Obj.mutations += 1
+            obj.fields.pop(key, None)
 
     def merge(self, obj: Obj, key: Any, value: Value) -> None:
         """Add to what a heap cell may hold."""

@@ -46,7 +46,10 @@ SHAPES: Final[dict[str, Shape]] = {
     "builtins.map": Shape(0, 1, "map"),
     "builtins.filter": Shape(0, 1, "filter"),
     "itertools.starmap": Shape(0, 1, "map"),
-    "functools.reduce": Shape(0, 1, "map"),
+    "anyio.abc.TaskGroup.start_soon": Shape(0, 1, "future"),
+    "anyio.abc.TaskGroup.start": Shape(0, 1, "value"),
+    "trio.Nursery.start_soon": Shape(0, 1, "future"),
+    "trio.Nursery.start": Shape(0, 1, "value"),
     "backoff.retry": Shape(0, 1, "value"),
     "tenacity.Retrying.__call__": Shape(0, 1, "value"),
     "tenacity.AsyncRetrying.__call__": Shape(0, 1, "value"),
@@ -63,7 +66,7 @@ TRANSPARENT_CALLS: Final = frozenset(
      "copy.copy", "copy.deepcopy", "builtins.iter", "builtins.aiter", "inspect.unwrap",
      "typing_extensions.cast",
      "contextlib.nullcontext", "contextlib.closing", "contextlib.aclosing", "typing.assert_type",
-     "nest_asyncio.apply"}
+     "nest_asyncio.apply", "weakref.proxy"}
 )  # fmt: skip
 
 TASKS: Final = frozenset(

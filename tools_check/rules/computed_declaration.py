@@ -30,8 +30,12 @@ def check(facts: Facts) -> Iterator[Finding]:
             if not judged.tool.opaque or judged.tool.entry:
                 continue
             value = Value()
-        if not is_computed(value) or is_written_text(judged):
-            continue
+        written = declaration(judged)
+        if is_computed(value):
+            if written is not None and is_text(written):
+                continue
+        elif written is None or written[0] != "x" or ("bool", False) not in value.consts:
+            continue  # what a call gives is False today
         name = tool_name(judged)
         yield facts.finding(
             "computed-declaration",
@@ -56,18 +60,18 @@ def is_computed(value: Value) -> bool:
     return len(value.consts) > 1 and ("bool", False) in value.consts
 
 
-def is_written_text(judged: Judged) -> bool:
-    """Whether the declaration, or the one assignment of the variable that it names, is a text with words in it."""
+def declaration(judged: Judged) -> Node | None:
+    """The declaration as it is written, or the one assignment of the variable that it names."""
     module = judged.module
     if module is None:
-        return False
+        return None
     blocks = [module.ir.body, *(d.body for d in module.ir.defs), *(c.body for c in module.ir.classes)]
     for body in blocks:
         for call in walk(body):
             if call[0] == "x" and len(call) == 4 and call[1] == judged.tool.site:
                 given = next((value for _, keyword, value in call[3] if keyword == "untrusted_output"), None)
-                return given is not None and is_text(looked_up(given, body))
-    return False
+                return looked_up(given, body) if given is not None else None
+    return None
 
 
 def looked_up(node: Node, body: tuple[Node, ...]) -> Node:
@@ -123,6 +127,13 @@ REPORTED = (
             'untrusted_output=os.environ.get("ORIGIN")',
         ),
         LINES + 6,
+    ),
+    Case(
+        "a call that gives False today",
+        tool(
+            "def decide() -> bool:\n    return False\n\ndef page(request: Page) -> str:\n    return 'own'\n",
+            "untrusted_output=decide()",
+        ),
     ),
     Case(
         "a condition",

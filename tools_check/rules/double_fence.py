@@ -48,6 +48,13 @@ REPORTED = (
             'untrusted_output="web page"',
         ),
     ),
+    Case(
+        "a block in a longer text",
+        tool(
+            "from registry import fence_untrusted\n\ndef marked(text: str) -> str:\n    return fence_untrusted(text, origin='web', key=KEY)\n\ndef page(request: Page) -> str:\n    return 'page: ' + marked(httpx.get(request.url).text)\n",  # noqa: E501
+            'untrusted_output="web page"',
+        ),
+    ),
 )
 SILENT = (
     Case(

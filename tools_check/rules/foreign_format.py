@@ -55,6 +55,20 @@ REPORTED = (
         "from registry import Foreign\n\ndef show(text: Foreign[str]) -> str:\n    return 'got %s' % text\n",
         4,
     ),
+    Case(
+        "joined to other text",
+        tool(
+            "def page(request: Page):\n    return 'page: ' + Foreign(httpx.get(request.url).text)\n",
+            'untrusted_output="web page"',
+        ),
+    ),
+    Case(
+        "an item of what is joined",
+        tool(
+            "def page(request: Page):\n    return ', '.join([Foreign(httpx.get(request.url).text)])\n",
+            'untrusted_output="web page"',
+        ),
+    ),
 )
 SILENT = (
     Case(

@@ -161,29 +161,36 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
             budget(run)
             _frameworks.class_tools(run, module)
             _frameworks.module_tools(run, module)
+    if run.elsewhere is not None:
+        follow_entries(run, run.elsewhere, modules)
     judged: list[Judged] = []
-    before: dict[int, Judged] = {}
     for _ in range(ROUNDS):
         version, known = run.version, len(run.tools)
         run.round += 1
         if run.round > 1 or frameworks is not None:  # what was followed so far holds, but for tools yet to be listed
             run.memo.clear()
-        judged = [
-            # What is foreign stays foreign, and what is too large stays so: only the others can change with what
-            # was learned since.
-            known_before
-            if (known_before := before.get(id(tool))) and (known_before.verdict == "foreign" or known_before.cut)
-            else judge(run, tool, tick)
-            for tool in list(run.tools.values())
-        ]
-        if run.round == 1:
+        judged = judge_all(run, judged, tick)
+        if run.round == 1 and run.elsewhere is None:
             for module in modules:
-                wanted = spoken_of(run, module) if run.elsewhere is None else entries(run.elsewhere, module)
-                follow_functions(run, module, wanted)
-        before = {id(j.tool): j for j in judged}
+                follow_functions(run, module, spoken_of(run, module))
         if run.version == version and len(run.tools) == known:
             break
     return judged
+
+
+def judge_all(run: Run, before: list[Judged], tick: Callable[[str], None]) -> list[Judged]:
+    """Judge every tool that is known by now; with `before`, what the round before made of them."""
+    known = {id(judged.tool): judged for judged in before}
+    out: list[Judged] = []
+    for tool in list(run.tools.values()):
+        if run.elsewhere is not None and not run.elsewhere.is_asked(tool.path):
+            continue
+        have = known.get(id(tool))
+        # What is foreign stays foreign, and what is too large stays so: only the others can change with what was learned
+        # since.
+        stays = have is not None and (have.verdict == "foreign" or have.cut)
+        out.append(have if have is not None and stays else judge(run, tool, tick))
+    return out
 
 
 def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
@@ -210,9 +217,11 @@ def follow_functions(run: Run, module: Module, chosen: set[int]) -> None:
     run.entry = False
 
 
-def entries(elsewhere: Elsewhere, module: Module) -> set[int]:
-    """The functions of a module that code elsewhere may call."""
-    return {i for i in range(len(module.ir.defs)) if elsewhere.is_entry(module.name, i)}
+def follow_entries(run: Run, elsewhere: Elsewhere, modules: list[Module]) -> None:
+    """Follow the functions that code elsewhere may call."""
+    for module in modules:
+        if elsewhere.is_asked(module.path):
+            follow_functions(run, module, {i for i in range(len(module.ir.defs)) if elsewhere.is_entry(module.name, i)})
 
 
 def follow_function(run: Run, module: Module, index: int, definition: Def) -> None:

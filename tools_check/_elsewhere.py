@@ -27,6 +27,10 @@ class Elsewhere:
     is_entry: Callable[[str, int], bool]  # whether a function, by its module and number, may have callers elsewhere
     reached: set[Statement] = field(default_factory=set[Statement])
     asked: set[Statement] = field(default_factory=set[Statement])  # those that use what is elsewhere
+    spoken: list[tuple[str, str, int]] = field(
+        default_factory=list[tuple[str, str, int]]
+    )  # what rules noted: rule, file, site
+    is_asked: Callable[[str], bool] = lambda _path: True  # whether what stands in a file may still tell something new
 
 
 def may_hold(value: Value) -> Value:

@@ -234,6 +234,8 @@ class Run:
     ) -> None:
         key = (rule, frame.module.path, site)
         have = self.noted.get(key)
+        if have is None and self.elsewhere is not None:
+            self.elsewhere.spoken.append(key)
         if have is None or (labels and not have.labels):
             inside = frame.definition.qualname if frame.definition is not None else ""
             self.noted[key] = Noted(

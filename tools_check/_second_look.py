@@ -62,45 +62,63 @@ def doubt(facts: Facts, seen: Seen, tick: Callable[[str], None]) -> None:
     if not open_ones:
         return
     elsewhere = Elsewhere(is_absent=absences(seen.files), is_entry=entries(seen, facts.analysis.called))
-    users = seen.users(set(open_ones))
-    roots = [f for f in seen.files if f.shown in users]  # nobody else can bring anything to those lines
+    looks = [Look(facts, elsewhere, path, left) for path, left in open_ones.items()]
+    users = {look.path: seen.users({look.path}) for look in looks}  # nobody else can bring anything to its lines
+    elsewhere.is_asked = lambda path: any(path in users[look.path] and not look.is_answered() for look in looks)
+    roots = [f for f in seen.files if any(f.shown in of_one for of_one in users.values())]
+    roots.sort(key=lambda f: f.shown not in open_ones)  # most comments are in doubt for what stands beside them
     second = analyse(
         seen.files, roots, seen.load, seen.catalog(), tick, imports=seen.imports, elsewhere=elsewhere
     )  # fmt: skip
-    for path, left in open_ones.items():
-        look = Look(facts, second, elsewhere, path)
-        for item in left:
-            item.doubted = any(look.may_speak(rule, item) for rule in item.rules)
+    for look in looks:
+        look.judge(second)
 
 
 @final
 class Look:
     """The comments of one file against what the second look saw there."""
 
-    def __init__(self, facts: Facts, second: Analysis, elsewhere: Elsewhere, path: str) -> None:
+    def __init__(self, facts: Facts, elsewhere: Elsewhere, path: str, items: list[Suppression]) -> None:
         self.places = facts.places(path)
         self.elsewhere = elsewhere
         self.path = path
-        self.noted = [n for n in second.noted.values() if n.path == path]
-        self.tools = [j for j in second.tools if j.tool.path == path]
-        self.cut = path in second.too_deep
-        # Which tools a handler calls is not told by what it returns.
-        self.calls_elsewhere = bool(elsewhere.asked)
+        self.items = [(item, self.statement(item.covers)) for item in items]
+        self.known = 0  # how much of what rules noted has been looked at
 
-    def may_speak(self, rule: str, item: Suppression) -> bool:
-        """Whether a rule may have something to say on the line of a comment, in a run with more files."""
-        if rule in OF_ONE_FILE:
-            return False
-        inside = self.statement(item.covers)
-        if inside is None:
-            return not self.places.statements  # text that this Python cannot parse; else nothing stands there
-        if self.cut or inside not in self.elsewhere.reached or inside in self.elsewhere.asked:
-            return True
-        if rule in OVER_TOOLS:
-            return any(self.covers(j.tool.site, item) and self.is_open(j, rule) for j in self.tools) or (
-                rule == "unlisted-ingress" and self.is_definition(inside)
+    def is_answered(self) -> bool:
+        """Whether every comment is in doubt by now, which nothing that is followed from here on can change."""
+        spoken = self.elsewhere.spoken[self.known :]
+        self.known += len(spoken)
+        here = [(rule, site) for rule, path, site in spoken if path == self.path and rule not in OVER_TOOLS]
+        for item, inside in self.items:
+            item.doubted = (
+                item.doubted
+                or inside in self.elsewhere.asked
+                or any(rule in item.rules and self.covers(site, item) for rule, site in here)
             )
-        return any(n.rule == rule and self.covers(n.site, item) for n in self.noted)
+        return all(item.doubted for item, _ in self.items)
+
+    def judge(self, second: Analysis) -> None:
+        """Doubt what may silence something, now that everything was followed that can tell."""
+        if self.is_answered():
+            return
+        tools = [judged for judged in second.tools if judged.tool.path == self.path]
+        for item, inside in self.items:
+            if inside is None:
+                # Either text that this Python cannot parse, or nothing stands there.
+                item.doubted = not self.places.statements
+            elif self.path in second.too_deep or inside not in self.elsewhere.reached:
+                item.doubted = True
+            else:
+                item.doubted = item.doubted or any(self.may_speak(rule, item, inside, tools) for rule in item.rules)
+
+    def may_speak(self, rule: str, item: Suppression, inside: Statement, tools: list[Judged]) -> bool:
+        """Whether a rule may have something to say on the line of a comment, in a run with more files."""
+        if rule not in OVER_TOOLS:
+            return False  # it was silent, or the comment would be in doubt by now
+        return any(self.covers(j.tool.site, item) and self.is_open(j, rule) for j in tools) or (
+            rule == "unlisted-ingress" and self.is_definition(inside)
+        )
 
     def statement(self, line: int) -> Statement | None:
         """The innermost statement on a line."""
@@ -121,7 +139,8 @@ class Look:
     def is_open(self, judged: Judged, rule: str) -> bool:
         """Whether what is said of a tool hangs on something elsewhere."""
         if rule == "dispatch-mismatch":
-            return self.calls_elsewhere or judged.tool.opaque
+            # Which tools a handler calls is not told by what it returns.
+            return bool(self.elsewhere.asked) or judged.tool.opaque
         if rule in ("needless-origin", "undecided-declaration") and any(
             root.kind == "foreign" and root != ROOT for root in judged.labels
         ):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
-from tools_check import _call, _classes, _exec, _frameworks, _invoke, _ours
+from tools_check import _call, _classes, _exec, _frameworks, _invoke, _offered, _ours
 from tools_check._catalog import Catalog
 from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
@@ -161,6 +161,8 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
             budget(run)
             _frameworks.class_tools(run, module)
             _frameworks.module_tools(run, module)
+    if frameworks is not None:
+        offers(run, modules)
     judged: list[Judged] = []
     before: dict[int, Judged] = {}
     for _ in range(ROUNDS):
@@ -184,6 +186,19 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
         if run.version == version and len(run.tools) == known:
             break
     return judged
+
+
+def offers(run: Run, modules: list[Module]) -> None:
+    """The tools that stand in what a project offers to a model, once all that makes tools has been followed."""
+    for module in modules:
+        budget(run)
+        try:
+            _offered.module_offers(run, module)
+        except RecursionError:
+            deeper(run, module.path)
+    budget(run)
+    _offered.by_schema(run, modules)
+    _offered.unfold(run)
 
 
 def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
@@ -270,6 +285,7 @@ def makers(run: Run, module: Module) -> set[int]:
     if run.frameworks is None:
         return found
     found |= tool_factories(module, run.frameworks.base_names())
+    found |= {outermost(module, index) for index in _offered.offering(module)}
     return found | of_interest(module, frozenset(), registering(run, module))
 
 

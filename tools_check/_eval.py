@@ -15,6 +15,7 @@ from tools_check import (
     _models,
     _names,
     _narrow,
+    _offered,
     _ours,
     _outside,
     _spelled,
@@ -81,7 +82,9 @@ def on_name(run: Run, frame: Frame, node: Node) -> Value:
 
 def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
     base = evaluate(run, frame, node[1])
-    return attribute(run, frame, base, node[2], node[3])
+    found = attribute(run, frame, base, node[2], node[3])
+    kept = _kept.of_state(run, node[1], base, node[2])
+    return found if kept is None else kept
 
 
 def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value:
@@ -110,7 +113,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
             if name not in _kept.ATTRIBUTES:
                 out.append(of(Method("ext", f"{ref.name}.{name}", ref.receiver)))
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
-            out.append(CLEAN)
+            out.append(_offered.name_of(run, ref) if name == "__name__" and run.frameworks is not None else CLEAN)
         elif isinstance(ref, Func):
             out.append(of(ref))  # `tool.func`, `wrapped.__wrapped__`, `cached.cache_clear`
         elif isinstance(ref, Import):
@@ -202,6 +205,7 @@ def super_member(run: Run, frame: Frame, ref: Super, name: str, site: int) -> Va
 def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
     """`base.name = value`."""
     base = evaluate(run, frame, target[1])
+    _kept.keep_state(run, target[1], base, target[2], value)
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
             run.write(frame, ref, target[2], value)
@@ -226,6 +230,11 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
     """`base[key] = value`."""
     base = evaluate(run, frame, target[1])
     key = evaluate(run, frame, target[2])
+    inner = single(key)
+    if inner is not None:
+        _kept.keep_state(run, target[1], base, inner[1], value)
+    if run.frameworks is not None and target[1][0] in ("n", "a"):
+        _offered.held(run, target[1][2 if target[1][0] == "a" else 1], _offered.of_list(value) if value.refs else value)
     for obj in base.objects():
         if obj.kind == "inst":
             setter = _classes.find_method(run, obj.cls, "__setitem__")
@@ -267,7 +276,9 @@ def on_subscript(run: Run, frame: Frame, node: Node) -> Value:
             evaluate(run, frame, part)
         return without_consts(base)
     key = evaluate(run, frame, node[2])
-    return subscript(run, frame, base, key)
+    known = single(key) if run.state else None
+    kept = _kept.of_state(run, node[1], base, known[1]) if known is not None else None
+    return subscript(run, frame, base, key) if kept is None else kept
 
 
 def without_consts(value: Value) -> Value:
@@ -547,6 +558,9 @@ def on_dict(run: Run, frame: Frame, node: Node) -> Value:
             obj.exact = False
     if run.frameworks is not None and "name" in obj.fields:
         _spelled.described(run, obj.fields)
+        _offered.schema(run, frame, obj.fields)
+    if run.frameworks is not None and obj.fields:
+        _offered.mapped(run, frame, obj.fields)
     return of(obj)
 
 

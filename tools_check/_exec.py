@@ -13,6 +13,7 @@ from tools_check import (
     _match,
     _names,
     _narrow,
+    _offered,
     _types,
 )
 from tools_check._ir import Node
@@ -90,6 +91,8 @@ def on_assign(run: Run, frame: Frame, s: Node) -> bool:
     value = _eval.evaluate(run, frame, s[3])
     for target in s[2]:
         assign(run, frame, target, value)
+        if target[0] in ("n", "a"):
+            _offered.held(run, target[1 if target[0] == "n" else 2], value)
     return True
 
 
@@ -113,6 +116,8 @@ def on_ann(run: Run, frame: Frame, s: Node) -> bool:
     if value.is_empty() or (value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})):
         value = join(value, _types.typed(run, frame, s[3]))
     assign(run, frame, s[2], value)
+    if s[2][0] in ("n", "a"):
+        _offered.held(run, s[2][1 if s[2][0] == "n" else 2], value)
     return True
 
 

@@ -340,6 +340,8 @@ def enumerated(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) 
 
 def item(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     """`next`, `min`, `max`: one of the items."""
+    if _name.endswith("next"):
+        _models.stops(run, frame, (args.get(0) or EMPTY).objects())
     if len(args.positional) > 1 and not _name.endswith("next"):
         return join(*args.positional)
     default = args.get(1, "default") or EMPTY
@@ -374,6 +376,17 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     if not out and not base.exact:
         return labelled(run.unknown(frame, site, "getattr() with a name that is not a constant"))
     return join(*out, default)
+
+
+def members(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`inspect.getmembers(o)`: pairs of a name and what `getattr` gives for it."""
+    pair = Obj("tuple", None, frame.env, frame.path)
+    pair.fields[0] = CLEAN
+    pair.fields[1] = get_attribute(run, frame, name, _call.Args((args.get(0, "object") or EMPTY, CLEAN)), site)
+    obj = run.new(frame, "list")
+    obj.exact = False
+    obj.elem = of(pair)
+    return of(obj)
 
 
 def set_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
@@ -654,6 +667,7 @@ SPECIAL: Final[dict[str, Special]] = {
     "builtins.max": item,
     "builtins.getattr": get_attribute,
     "builtins.setattr": set_attribute,
+    "inspect.getmembers": members,
     "builtins.super": super_,
     "builtins.type": type_of,
     "builtins.vars": variables,

@@ -21,7 +21,7 @@ from tools_check._ir import ModuleIR, is_node, pack, unpack
 from tools_check._scan import WORDINGS, Scan, digest_of, scan
 
 # Grows with every change of the small form, of the scan, or of what either holds.
-FORMAT: Final = 6
+FORMAT: Final = 7
 FOLDER: Final = ".tools_check_cache"
 Stat = tuple[int, int, int]
 

@@ -8,7 +8,7 @@ from typing import Final
 from tools_check import _classes, _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Obj, Value, join, of, sorted_refs, with_labels
+from tools_check._values import CLEAN, DATA, EMPTY, Cls, Data, Ext, Obj, Value, join, of, sorted_refs, with_labels
 
 ELEMENTS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple",
@@ -21,6 +21,7 @@ WRAPPERS: Final = frozenset(
      "ReadOnly",
      "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
 )  # fmt: skip
+CALLABLE: Final = Data("callable")  # something that is called, of which nothing else is known
 SCALARS: Final = frozenset({"int", "float", "bool", "complex", "None", "NoneType"})
 
 
@@ -90,7 +91,7 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
     if name in ("Literal", "LiteralString"):
         return CLEAN
     if name == "Callable":
-        return EMPTY
+        return of(CALLABLE)
     if name in ELEMENTS:
         obj = run.new(frame, "list")
         obj.exact = False

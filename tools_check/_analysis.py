@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
-from tools_check import _call, _classes, _exec, _frameworks, _invoke, _ours
+from tools_check import _call, _classes, _exec, _frameworks, _invoke, _offered, _ours
 from tools_check._catalog import Catalog
 from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
@@ -163,6 +163,8 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
             _frameworks.module_tools(run, module)
     if run.elsewhere is not None:
         follow_entries(run, run.elsewhere, modules)
+    if frameworks is not None:
+        offers(run, modules)
     judged: list[Judged] = []
     for _ in range(ROUNDS):
         version, known = run.version, len(run.tools)
@@ -191,6 +193,19 @@ def judge_all(run: Run, before: list[Judged], tick: Callable[[str], None]) -> li
         stays = have is not None and (have.verdict == "foreign" or have.cut)
         out.append(have if have is not None and stays else judge(run, tool, tick))
     return out
+
+
+def offers(run: Run, modules: list[Module]) -> None:
+    """The tools that stand in what a project offers to a model, once all that makes tools has been followed."""
+    for module in modules:
+        budget(run)
+        try:
+            _offered.module_offers(run, module)
+        except RecursionError:
+            deeper(run, module.path)
+    budget(run)
+    _offered.by_schema(run, modules)
+    _offered.unfold(run)
 
 
 def budget(run: Run, steps: int = STEPS_PER_ENTRY) -> None:
@@ -279,6 +294,7 @@ def makers(run: Run, module: Module) -> set[int]:
     if run.frameworks is None:
         return found
     found |= tool_factories(module, run.frameworks.base_names())
+    found |= {outermost(module, index) for index in _offered.offering(module)}
     return found | of_interest(module, frozenset(), registering(run, module))
 
 

@@ -15,6 +15,7 @@ from tools_check import (
     _kept,
     _models,
     _names,
+    _offered,
     _outside,
     _spelled,
 )
@@ -125,6 +126,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         if registrar is not None:
             return registrar
     result = call(run, frame, func, args, site, dotted(func_node))
+    if run.frameworks is not None and arg_nodes:
+        _offered.given(run, frame, node, func, args)
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
         labels = args.labels()
         if labels:
@@ -304,6 +307,7 @@ def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Va
         return value
     result = under(run, frame, target, args, value, func, site)
     _spelled.decorated(run, named, target, result, func)
+    _offered.decorated(run, named, target, args, result, func)
     return result
 
 

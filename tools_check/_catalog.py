@@ -62,6 +62,7 @@ class Catalog:
     waits: frozenset[str] = frozenset()
     clients: tuple[str, ...] = ()  # how classes end that talk to somebody, where nothing is known of their library
     fetching: frozenset[str] = frozenset()  # how functions begin that bring something in, likewise
+    connecting: frozenset[str] = frozenset()  # how functions begin that give a client
     effects: dict[str, str] = field(default_factory=dict[str, str])
     opened: set[str] = field(default_factory=set[str])
     quiet: set[str] = field(default_factory=set[str])  # sources whose errors quote nothing but our own argument
@@ -143,6 +144,8 @@ class Catalog:
         """What a library without a table gives: a class that is called a client talks to somebody, and so does `fetch`."""
         if method[:1].isupper():
             return Entry(kind="new", qname=qname)
+        if not owner and method.lstrip("_").partition("_")[0] in self.connecting:
+            return Entry(kind="new", qname=qname, returns=f"{qname}.Connection")
         if owner.endswith(self.clients) or method.lstrip("_").partition("_")[0] in self.fetching:
             return Entry(kind="source", qname=qname, origin=qname.partition(".")[0])
         return Entry(kind="unknown", qname=qname)
@@ -223,6 +226,7 @@ def load(*extras: Mapping[str, Any] | None) -> Catalog:
     silent, immutable = raw.pop("silent"), raw.pop("immutable")
     catalog.waits = frozenset(raw.pop("waits"))
     catalog.clients, catalog.fetching = tuple(raw.pop("clients")), frozenset(raw.pop("fetching"))
+    catalog.connecting = frozenset(raw.pop("connecting"))
     defaults = raw.pop("defaults")
     for kind in ("pass", "own"):
         for name in defaults[kind]:

@@ -442,6 +442,8 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
             found = annotated
     if not parts and not obj.exact:
         parts.extend(overrides(run, frame, cls, name, me, site))
+    if not obj.exact and all(_types.CALLABLE in p.refs or p.is_empty() for p in parts):
+        parts.extend(v for owner in ours if (v := run.callables.get((owner, name))) is not None)
     if run.elsewhere is not None and is_filled_elsewhere(run, obj, found):
         parts.append(labelled(_elsewhere.LABELS, DATA))
     if parts:

@@ -18,6 +18,7 @@ from tools_check._values import (
     Func,
     Labels,
     Obj,
+    Partial,
     Typed,
     Value,
     join,
@@ -29,6 +30,26 @@ from tools_check._values import (
 
 def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value:
     """What calling a class gives."""
+    value = made(run, frame, cls, args, site)
+    if args.positional or args.keywords:
+        for obj in value.objects():
+            remember_callables(run, cls, obj)
+    return value
+
+
+def remember_callables(run: Run, cls: Cls, obj: Obj) -> None:
+    """Any instance of the class may hold the functions that one of them was made with."""
+    for name, item in list(obj.fields.items()):
+        functions = frozenset(r for r in item.refs if isinstance(r, Func | Partial))
+        if functions and isinstance(name, str):
+            old = run.callables.get((cls, name), EMPTY)
+            new = run.callables[cls, name] = join(old, Value(refs=functions))
+            if new.refs != old.refs:
+                run.version += 1
+
+
+def made(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value:
+    """The instance, with what its constructor puts into it."""
     if _classes.is_enum(run, cls):
         run.event(frame, args.labels())
         return CLEAN

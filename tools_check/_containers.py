@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _eval
+from tools_check import _call, _eval, _models
 from tools_check._run import Frame, Run
 from tools_check._values import CLEAN, EMPTY, Obj, Value, const, join, labelled, of
 
@@ -89,6 +89,8 @@ def enumerated(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) 
 
 def item(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
     """`next`, `min`, `max`: one of the items."""
+    if name.endswith("next"):
+        _models.stops(run, frame, (args.get(0) or EMPTY).objects())
     if len(args.positional) > 1 and not name.endswith("next"):
         return join(*args.positional)
     default = args.get(1, "default") or EMPTY

@@ -17,6 +17,7 @@ from tools_check import (
     _models,
     _names,
     _narrow,
+    _offered,
     _operators,
     _ours,
     _outside,
@@ -87,7 +88,9 @@ def on_name(run: Run, frame: Frame, node: Node) -> Value:
 
 def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
     base = evaluate(run, frame, node[1])
-    return attribute(run, frame, base, node[2], node[3])
+    found = attribute(run, frame, base, node[2], node[3])
+    kept = _kept.of_state(run, node[1], base, node[2])
+    return found if kept is None else kept
 
 
 def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value:
@@ -120,7 +123,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         elif isinstance(ref, Method) and ref.kind == "data" and not base.labels:
             out.append(of(Method("data", name, ref.receiver)))  # `state.name.lower`: data of data
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
-            out.append(CLEAN)
+            out.append(_offered.name_of(run, ref) if name == "__name__" and run.frameworks is not None else CLEAN)
         elif isinstance(ref, Func) and name in ("cache_info", "cache_parameters", "cache_clear"):
             out.append(of(Method("number", name, EMPTY)))
         elif isinstance(ref, Func) and name in run.set_on.get((ref.module, ref.at), ()):
@@ -226,6 +229,7 @@ def super_member(run: Run, frame: Frame, ref: Super, name: str, site: int) -> Va
 def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
     """`base.name = value`."""
     base = evaluate(run, frame, target[1])
+    _kept.keep_state(run, target[1], base, target[2], value)
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
             if not _operators.put(run, frame, ref, target[2], value):
@@ -253,6 +257,11 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
     """`base[key] = value`."""
     base = evaluate(run, frame, target[1])
     key = evaluate(run, frame, target[2])
+    inner = single(key)
+    if inner is not None:
+        _kept.keep_state(run, target[1], base, inner[1], value)
+    if run.frameworks is not None and target[1][0] in ("n", "a"):
+        _offered.held(run, target[1][2 if target[1][0] == "a" else 1], _offered.of_list(value) if value.refs else value)
     for obj in base.objects():
         if obj.kind == "inst":
             setter = _classes.find_method(run, obj.cls, "__setitem__")
@@ -294,7 +303,9 @@ def on_subscript(run: Run, frame: Frame, node: Node) -> Value:
             evaluate(run, frame, part)
         return without_consts(base)
     key = evaluate(run, frame, node[2])
-    value = subscript(run, frame, base, key)
+    known = single(key) if run.state else None
+    kept = _kept.of_state(run, node[1], base, known[1]) if known is not None else None
+    value = subscript(run, frame, base, key) if kept is None else kept
     return _types.written_type(run, frame, base, key, value, node) if has_type(base) else value
 
 
@@ -609,6 +620,9 @@ def on_dict(run: Run, frame: Frame, node: Node) -> Value:
             obj.exact = False
     if run.frameworks is not None and "name" in obj.fields:
         _spelled.described(run, obj.fields)
+        _offered.schema(run, frame, obj.fields)
+    if run.frameworks is not None and obj.fields:
+        _offered.mapped(run, frame, obj.fields)
     return of(obj)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import _call, _classes, _errors, _eval, _match, _names, _narrow, _operators, _types
+from tools_check import _call, _classes, _errors, _eval, _match, _names, _narrow, _offered, _operators, _types
 from tools_check._ir import Node
 from tools_check._link import Module
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, says_more
@@ -80,6 +80,8 @@ def on_assign(run: Run, frame: Frame, s: Node) -> bool:
     value = _eval.evaluate(run, frame, s[3])
     for target in s[2]:
         assign(run, frame, target, value)
+        if target[0] in ("n", "a"):
+            _offered.held(run, target[1 if target[0] == "n" else 2], value)
     return True
 
 
@@ -108,6 +110,8 @@ def on_ann(run: Run, frame: Frame, s: Node) -> bool:
     if value.is_empty() or (value.exact and not value.objects() and value.consts == frozenset({("NoneType", None)})):
         value = join(value, _types.typed(run, frame, s[3]))
     assign(run, frame, s[2], value)
+    if s[2][0] in ("n", "a"):
+        _offered.held(run, s[2][1 if s[2][0] == "n" else 2], value)
     return True
 
 

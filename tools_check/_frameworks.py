@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, final
 
-from tools_check import _call, _classes, _spelled
+from tools_check import _call, _classes, _offered, _spelled
 from tools_check._config import hold_to_shape
 from tools_check._link import Module, collect_names, last_name
 from tools_check._run import Frame, Run, ToolSeen
@@ -139,7 +139,8 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
     names |= _spelled.BASES | _spelled.DECORATORS | _spelled.GIVERS
     # A class below a class of the project that is below a framework's is named for it as a rule: `ListIssues(GithubTool)`.
     listed = b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"}))
-    return re.compile(rb"\b(?:" + listed + rb")\b|(?:Tool|ToolBase|BaseTool|Toolkit|ToolSpec|Toolset)\b")
+    endings = rb"(?:Tool|ToolBase|BaseTool|Toolkit|ToolSpec|Toolset)\b"
+    return re.compile(rb"\b(?:" + listed + rb")\b|" + endings + rb"|" + _offered.TEXT)
 
 
 # -- hooks of the analysis
@@ -288,6 +289,8 @@ def record(run: Run, style: str, value: Value, *, original: Func | None = None, 
             if module is None or key in run.tools:
                 continue
             definition = module.ir.defs[place.at]
+            if style != _spelled.STYLE:
+                run.tools.pop((_spelled.STYLE, place.module, place.at), None)  # now it is known for what it is
             run.tools[key] = ToolSeen(
                 style=style,
                 path=module.path,
@@ -452,6 +455,8 @@ def class_tools(run: Run, module: Module) -> None:
                     record_method(run, base.style, cls, name)
         else:
             _spelled.inherited(run, cls, ours[1:], outside)
+            _offered.self_described(run, cls)
+            _offered.below_a_kit(run, cls, outside)
         kits = run.frameworks.toolkits
         kit = next((f for b in outside if (f := kits.get(b) or _spelled.absent(run, b, kits))), None) or next(
             (f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None

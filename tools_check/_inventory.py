@@ -14,7 +14,7 @@ from tools_check._analysis import Analysis, analyse
 from tools_check._check import Options, answer_key, catalog_of, depth_notes, imports_of, make_store, state_digest
 from tools_check._facts import Facts
 from tools_check._files import SourceFile, find_files
-from tools_check._scan import FRAMEWORK, REGISTRY, importers
+from tools_check._scan import FRAMEWORK, REGISTRY, decorated_users, importers
 from tools_check._store import Store
 from tools_check._ways import Row, cells, order, rows_of
 
@@ -61,7 +61,8 @@ def take_anew(files: list[SourceFile], store: Store, options: Options) -> Invent
     by_path = {f.shown: f for f in files}
     seeds = {p for p, found in store.scans.items() if found.words & (REGISTRY | FRAMEWORK)}
     registry_users = importers(by_path, store.scans, {p for p, found in store.scans.items() if found.words & REGISTRY})
-    wanted = [f for f in files if f.shown in seeds or f.shown in registry_users]
+    decorated = decorated_users(by_path, store.scans, seeds)
+    wanted = [f for f in files if f.shown in seeds or f.shown in registry_users or f.shown in decorated]
     store.preload(wanted, options.jobs)
     catalog = catalog_of(options.config)
     frameworks = _frameworks.load(options.config.frameworks)

@@ -13,6 +13,7 @@ from tools_check import (
     _eval,
     _exec,
     _frameworks,
+    _offered,
     _outside,
     _types,
 )
@@ -235,6 +236,7 @@ def bind_parameters(run: Run, inner: Frame, func: Func, definition: Def, args: _
             value = _eval.evaluate(run, inner, param.default)
         if value is None:
             value = EMPTY
+        _offered.held(run, param.name, value)
         variables[param.name] = refine(run, inner, value, param.annotation)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools_check import _call, _eval
+from tools_check._ir import Node
 from tools_check._run import Frame, Run
 from tools_check._values import EMPTY, Func, Method, Partial, Value, Wrapped, join, labelled, with_labels
 
@@ -29,6 +30,41 @@ def put(run: Run, frame: Frame, args: _call.Args, site: int) -> None:
                 obj.shared = True
             if run.kept.refs != old.refs:
                 run.version += 1
+
+
+# What applications and contexts hold for their handlers, whatever a project puts into it.
+STATES: Final = frozenset({"state", "app_state", "session_state", "bot_data", "user_data", "extensions"})
+
+
+def is_kept(node: Node) -> bool:
+    """Whether a statement puts something into such a state: `app.state.db = ...`, `context.state["db"] = ...`."""
+    if not isinstance(node[0], int) or node[1] != "=":
+        return False
+    return any(t[0] in ("a", "s") and t[1][0] == "a" and t[1][2] in STATES for t in node[2])
+
+
+def keep_state(run: Run, holder: Node, base: Value, name: object, value: Value) -> None:
+    """Something is put into the state of a thing that is not of the project."""
+    if holder[0] != "a" or holder[2] not in STATES or not isinstance(name, str) or is_mine(base):
+        return
+    old = run.state.get(name, EMPTY)
+    new = run.state[name] = join(old, value)
+    for obj in value.objects():
+        obj.shared = True
+    if new.refs != old.refs or new.labels.keys() != old.labels.keys():
+        run.version += 1
+
+
+def of_state(run: Run, holder: Node, base: Value, name: object) -> Value | None:
+    """What was put into such a state under a name."""
+    if not run.state or holder[0] != "a" or holder[2] not in STATES or is_mine(base):
+        return None
+    return run.state.get(name) if isinstance(name, str) else None
+
+
+def is_mine(base: Value) -> bool:
+    """Whether a state is kept by a class of the project, which is followed as any other."""
+    return any(obj.kind != "ext" for obj in base.objects())
 
 
 def taken(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value | None:

@@ -117,6 +117,7 @@ def collect_names(node: Node, mentioned: set[str], called: set[str]) -> None:
             mentioned.add(node[2])
         elif size == 4 and tag == "x":
             called.add(last_name(node[2]))
+            called.update(f"{keyword}=" for _, keyword, _ in node[3] if keyword)
         stack.extend(part for part in node if part.__class__ is tuple)
 
 

@@ -12,6 +12,7 @@ from tools_check import (
     _containers,
     _elsewhere,
     _eval,
+    _exec,
     _formats,
     _frameworks,
     _ours,
@@ -170,6 +171,8 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
         and not args.values()
     ):
         return const(getattr(known[1], ref.name)())
+    if ref.name in CUTS and receiver.exact and not receiver.labels:
+        return cut_at(run, frame, ref.name, receiver, args)
     merged = join_labels(labels)
     if merged:
         if ref.name not in HARMLESS:
@@ -182,6 +185,36 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
         )
     return CLEAN
+
+
+def stops(run: Run, frame: Frame, generators: list[Obj]) -> None:
+    """A generator that ends raises what it returns: `except StopIteration as stop: stop.value`."""
+    for obj in generators:
+        if "[generator]" in obj.fields:
+            ended = run.new(frame, "ext", "builtins.StopIteration")
+            ended.fields["value"] = obj.fields["[generator]"]
+            _exec.add_event(frame, ("raised", "builtins.StopIteration"), of(ended))
+
+
+CUTS: Final = frozenset({"partition", "rpartition", "split", "rsplit"})
+
+
+def cut_at(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args) -> Value:
+    """The parts of constants: the name of a module and of its class, cut apart."""
+    separators = (args.get(0, "sep") or EMPTY).const_values()
+    limits = (args.get(1, "maxsplit") or EMPTY).const_values()
+    obj = run.new(frame, "list")
+    obj.exact = False
+    if len(separators) != 1 or not isinstance(separators[0], str) or not separators[0] or not receiver.strings():
+        obj.elem = CLEAN
+        return of(obj)
+    given: list[Any] = [separators[0]]
+    if not name.endswith("partition") and len(limits) == 1 and isinstance(limits[0], int):
+        given.append(limits[0])
+    for text in sorted(receiver.strings()):
+        for i, part in enumerate(getattr(text, name)(*given)):
+            obj.fields[i] = join(obj.fields.get(i, EMPTY), const(part))
+    return of(obj)
 
 
 def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, site: int) -> Value:
@@ -224,6 +257,8 @@ def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Ar
             | "receive_nowait"
             | "recv"
         ):
+            if name in ("__next__", "send"):
+                stops(run, frame, [obj])
             return _eval.iterate_object(run, frame, obj)
         case "copy" | "__iter__" | "symmetric_difference" | "clone":
             return of(obj)

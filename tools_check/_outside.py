@@ -323,6 +323,17 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     return join(*out, default)
 
 
+def members(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`inspect.getmembers(o)`: pairs of a name and what `getattr` gives for it."""
+    pair = Obj("tuple", None, frame.env, frame.path)
+    pair.fields[0] = CLEAN
+    pair.fields[1] = get_attribute(run, frame, name, _call.Args((args.get(0, "object") or EMPTY, CLEAN)), site)
+    obj = run.new(frame, "list")
+    obj.exact = False
+    obj.elem = of(pair)
+    return of(obj)
+
+
 def set_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
     base, key, value = args.get(0) or EMPTY, args.get(1) or EMPTY, args.get(2) or EMPTY
     known = _eval.single(key)
@@ -585,6 +596,7 @@ SPECIAL: Final[dict[str, Special]] = {
     "builtins.max": _containers.item,
     "builtins.getattr": get_attribute,
     "builtins.setattr": set_attribute,
+    "inspect.getmembers": members,
     "builtins.super": super_,
     "builtins.type": type_of,
     "builtins.vars": _containers.variables,

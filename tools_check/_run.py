@@ -185,6 +185,11 @@ class Run:
         self.searched: set[Cls] = set()
         self.originals: dict[Any, list[Func]] = {}
         self.handing_on: dict[str, set[int]] = {}
+        self.described: dict[str, set[str]] = {}  # names that a model is told of, and the modules that tell it
+        self.named: dict[str, Value] = {}  # functions that were asked for their names
+        self.maps: dict[tuple[str, int], dict[Any, Value]] = {}  # dicts of functions by name
+        self.callables: dict[tuple[Cls, str], Value] = {}  # the functions that instances of a class were made with
+        self.state: dict[str, Value] = {}  # what was put into the state of an application or a context
         self.variants: dict[tuple[str, int], Value] = {}  # what `functools.singledispatch` chooses from
         self.dispatching: str | None = None
         self.toolkit_classes: dict[Cls, Any] = {}

@@ -15,11 +15,18 @@ REGISTRY: Final = 1
 WORDINGS: Final = 2
 SUPPRESSES: Final = 4
 FRAMEWORK: Final = 8
+DECORATES: Final = 16
 
 # Possessive, and no two parts that can share a character: the time stays in step with the file, whatever it holds.
 IMPORTS: Final = re.compile(
     rb"(?:^|[;:])[ \t]*+(?:from[ \t]++([\w.]++)[ \t]++import\b[ \t]*+(\((?:[^()#]|#[^\n]*+)*+\)|(?:[^\n#;\\]|\\\r?\n)*+)"
     rb"|import[ \t]++([\w., \t]++))",
+    re.MULTILINE,
+)
+# A decorator that is none of Python's own.
+DECORATOR: Final = re.compile(
+    rb"^[ \t]*+@(?!(?:property|staticmethod|classmethod|abstractmethod|dataclass|overload|override|cached_property|abc"
+    rb"|functools|typing|pytest|contextmanager|asynccontextmanager|contextlib|\w++\.(?:setter|deleter|getter))\b)\w",
     re.MULTILINE,
 )
 COMMENT: Final = re.compile(rb"#[^\n]*+|\\")
@@ -50,6 +57,8 @@ def scan(data: bytes, source: SourceFile, marker: bytes, frameworks: re.Pattern[
         words |= SUPPRESSES
     if frameworks.search(data):
         words |= FRAMEWORK
+    if DECORATOR.search(data):
+        words |= DECORATES
     return Scan(digest_of(data), words, imports_of(data, source))
 
 
@@ -81,6 +90,17 @@ def imports_of(data: bytes, source: SourceFile) -> tuple[str, ...]:
                     f"{base}.{words[0].decode('ascii', 'ignore')}" if base else words[0].decode("ascii", "ignore")
                 )
     return tuple(sorted(found))
+
+
+def decorated_users(files: Mapping[str, SourceFile], scans: Mapping[str, Scan], roots: set[str]) -> set[str]:
+    """The files that import one of the roots and have decorators: what these are called says nothing by itself."""
+    names = {name for shown in roots for name in files[shown].names}
+    return {
+        shown
+        for shown, found in scans.items()
+        if found.words & DECORATES
+        and any(target in names or target.rpartition(".")[0] in names for target in found.imports)
+    }
 
 
 def importers(files: Mapping[str, SourceFile], scans: Mapping[str, Scan], roots: set[str]) -> set[str]:

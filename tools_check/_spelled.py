@@ -7,6 +7,7 @@ the project's own), and a tool that is missing from the list is worse than one t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -72,10 +73,16 @@ def described(run: Run, fields: Mapping[str, Value]) -> None:
 
 
 BASES: Final = frozenset({"Tool", "BaseTool", "AbstractTool", "ToolBase", "ToolInterface"})
+BASE: Final = re.compile(r"_?(?:Base|Abstract|I)?\w*(?:Tool|Skill)(?:Base|Handler|Interface|Protocol|Plugin|Executor)?")
 METHODS: Final = (
     "run", "_run", "arun", "_arun", "run_async", "execute", "_execute", "aexecute", "invoke", "ainvoke", "call", "acall",
-    "__call__", "forward", "handle",
+    "__call__", "forward", "handle", "run_tool", "call_tool", "execute_tool", "handle_call",
 )  # fmt: skip
+
+
+def is_base(name: str) -> bool:
+    """Whether a class is called as a base of tools is: `Tool`, `ToolHandler`, `BaseSearchTool`."""
+    return name in BASES or BASE.fullmatch(name) is not None
 
 
 def inherited(run: Run, cls: Cls, ours: list[Cls], outside: list[str]) -> None:
@@ -92,7 +99,7 @@ def inherited(run: Run, cls: Cls, ours: list[Cls], outside: list[str]) -> None:
             return
     for base in ours:
         module = run.project.module(base.module)
-        if module is None or module.ir.classes[base.at].name not in BASES:
+        if module is None or not is_base(module.ir.classes[base.at].name):
             continue
         for method in METHODS:
             left = _classes.find_method(run, base, method) if method in own else None

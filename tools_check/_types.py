@@ -14,6 +14,7 @@ from tools_check._values import (
     EMPTY,
     NO_CONSTS,
     Cls,
+    Data,
     Ext,
     Obj,
     Typed,
@@ -34,8 +35,8 @@ WRAPPERS: Final = frozenset(
     {"Optional", "Annotated", "Awaitable", "Coroutine", "ClassVar", "Final", "Required", "NotRequired",
      "ReadOnly", "Union", "type", "Type", "SkipValidation", "InstanceOf", "Mapped"}
 )  # fmt: skip
-
-
+CALLABLE: Final = Data("callable")  # something that is called, of which nothing else is known
+SCALARS: Final = frozenset({"int", "float", "bool", "complex", "None", "NoneType"})
 CONSTRUCTORS: Final = ELEMENTS | MAPPINGS | WRAPPERS | {"Literal", "LiteralString", "Callable"}
 
 
@@ -150,7 +151,7 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
     if name in ("Literal", "LiteralString"):
         return CLEAN
     if name == "Callable":
-        return EMPTY
+        return of(CALLABLE)
     if name in ELEMENTS:
         obj = run.new(frame, "list")
         obj.exact = False

@@ -279,6 +279,9 @@ class Value:
     def objects(self) -> list[Obj]:
         return [r for r in self.refs if isinstance(r, Obj)]
 
+    def const_values(self) -> list[Any]:
+        return [c[1] for c in self.consts]
+
     def strings(self) -> list[str]:
         return [c[1] for c in self.consts if c[0] == "str"]
 

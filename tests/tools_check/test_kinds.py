@@ -12,6 +12,7 @@ from tools_check._check import Options
 from tools_check._inventory import take_inventory
 
 CASES = rows("kinds.jsonl")
+OFFERED = rows("offered.jsonl")  # tools that no table names, and what looks like them and is none
 
 
 def verdicts(folder: Path) -> dict[str, str]:
@@ -24,6 +25,12 @@ def verdicts(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_each_kind_has_its_verdict(case: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, {"tools.py": case["source"]})
+    assert verdicts(tmp_path) == case["verdicts"], case["note"]
+
+
+@pytest.mark.parametrize("case", OFFERED, ids=[case["id"] for case in OFFERED])
+def test_what_is_offered_to_a_model_is_listed_and_nothing_else(case: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, case.get("files") or {"tools.py": case["source"]})
     assert verdicts(tmp_path) == case["verdicts"], case["note"]
 
 

@@ -5,6 +5,7 @@ Names are matched as they are defined, never as they are spelled at the call.
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -131,19 +132,30 @@ class Catalog:
             return moved
         library = self.library(qname)
         if library is None:
-            return self.guessed(qname, owner if is_method else "", method)
+            return self.guessed(qname, method)
         if method[:1].isupper() or qname in library.classes or qname in self.foreign_types:
             return Entry(kind="new", qname=qname, origin=library.origin)
         kind = library.methods if is_method and library.methods else library.default
+        if kind == "pass" and (is_clients_member(qname) or (self.fetches(method) and self.is_of_client(qname))):
+            kind = "source"  # a library that only computes wraps a database or a service all the same
         return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
 
-    def guessed(self, qname: str, owner: str, method: str) -> Entry:
+    def guessed(self, qname: str, method: str) -> Entry:
         """What a library without a table gives: a class that is called a client talks to somebody, and so does `fetch`."""
         if method[:1].isupper():
             return Entry(kind="new", qname=qname)
-        if owner.endswith(self.clients) or method.lstrip("_").partition("_")[0] in self.fetching:
+        if self.is_of_client(qname) or is_clients_member(qname) or self.fetches(method):
             return Entry(kind="source", qname=qname, origin=qname.partition(".")[0])
         return Entry(kind="unknown", qname=qname)
+
+    def fetches(self, name: str) -> bool:
+        """Whether a name begins with what functions do that bring something in."""
+        return name.lstrip("_").partition("_")[0] in self.fetching
+
+    def is_of_client(self, qname: str) -> bool:
+        """Whether a member is one of a class that is called a client, or of a part of such a one (`Client.users.list`)."""
+        owners = (part for part in qname.split(".")[:-1] if part[:1].isupper())
+        return any(VARIANT.sub("", owner).endswith(self.clients) for owner in owners)
 
     def reads_prompts(self, qname: str) -> bool:
         """Whether what is given to a call of this name is read by a model."""
@@ -198,6 +210,17 @@ class Catalog:
         return None
 
 
+def is_clients_member(qname: str) -> bool:
+    """Whether a member is one of what an instance keeps under the name of a client (`BaseTool.client.get`)."""
+    parts = qname.split(".")
+    first = next((i for i, part in enumerate(parts) if part[:1].isupper()), len(parts))
+    return any(part.lstrip("_") in KEPT_CLIENTS for part in parts[first + 1 : -1])
+
+
+KEPT_CLIENTS: Final = frozenset({"client", "async_client", "aclient", "sdk", "api_wrapper"})
+
+# What stands after the name of a class that has a twin or an older sister.
+VARIANT: Final = re.compile(r"(?:Sync|Async|V?\d+)+$")
 SECTIONS: Final = frozenset(
     {"origin", "default", "methods", "sources", "own", "pass", "returns", "bases", "aliases", "clean",
      "types",

@@ -577,10 +577,26 @@ def exec_module(run: Run, frame: Frame, name: str, args: _call.Args, site: int) 
     """`eval`, `exec`: what unknown code gives."""
     labels = join_labels([args.labels(), run.source(frame, site, name.removeprefix("builtins."), "exec")])
     run.event(frame, labels)
-    for value in args.positional[1:]:
-        for obj in value.objects():
-            run.write(frame, obj, None, labelled(labels))
+    for obj in (*run.consoles, *(obj for value in args.positional[1:] for obj in value.objects())):
+        run.write(frame, obj, None, labelled(labels))
     return labelled(labels, DATA)
+
+
+def redirected(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`redirect_stdout(buffer)`: what code prints goes there."""
+    run.consoles = [*run.consoles, *(obj for value in args.positional for obj in value.objects())]
+    made = run.new(frame, "ctx")
+    made.elem = join(*args.positional)
+    return of(made)
+
+
+def reflected(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.Args, site: int) -> Value:
+    """`MetaData.reflect(engine)`: the tables are as the database names them."""
+    labels = run.source(frame, site, name, "sql")
+    run.event(frame, labels)
+    for obj in receiver.objects():
+        run.write(frame, obj, None, labelled(labels))
+    return CLEAN
 
 
 def configuration(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
@@ -635,6 +651,8 @@ SPECIAL: Final[dict[str, Special]] = {
     **{f"builtins.{name}": text for name in ("str", "repr", "format", "ascii")},
     **{f"builtins.{name}": container for name in ("list", "set", "frozenset", "tuple", "sorted", "reversed")},
     "collections.deque": container,
+    "contextlib.redirect_stdout": redirected,
+    "contextlib.redirect_stderr": redirected,
     "collections.Counter": counted,
     "builtins.print": printed,
     "csv.writer": writer,
@@ -708,6 +726,7 @@ SPECIAL: Final[dict[str, Special]] = {
     **dict.fromkeys(("attr.Factory", "attrs.Factory"), made_by_factory),
     "types.SimpleNamespace": simple_namespace,
     "asyncio.Queue": queue,
+    **{f"multiprocessing.{name}": queue for name in ("Queue", "JoinableQueue", "SimpleQueue")},
     "queue.Queue": queue,
     "queue.SimpleQueue": queue,
     "asyncio.LifoQueue": queue,
@@ -717,6 +736,7 @@ SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
 
 SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "pathlib.Path.open": path_open,
+    "sqlalchemy.MetaData.reflect": reflected,
     **{
         f"pathlib.Path.{n}": path_read
         for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")

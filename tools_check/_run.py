@@ -180,6 +180,7 @@ class Run:
         self.handing_on: dict[str, set[int]] = {}
         self.variants: dict[tuple[str, int], Value] = {}  # what `functools.singledispatch` chooses from
         self.dispatching: str | None = None
+        self.consoles: list[Obj] = []  # what stands for the standard output while a handler is followed
         self.toolkit_classes: dict[Cls, Any] = {}
         self.base_classes: dict[Cls, Any] = {}
 

@@ -8,7 +8,7 @@ from typing import Final
 from tools_check import _classes, _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Obj, Value, join, of, sorted_refs, with_labels
+from tools_check._values import CLEAN, DATA, EMPTY, Cls, Ext, Method, Obj, Value, join, of, sorted_refs, with_labels
 
 ELEMENTS: Final = frozenset(
     {"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple",
@@ -90,7 +90,9 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
     if name in ("Literal", "LiteralString"):
         return CLEAN
     if name == "Callable":
-        return EMPTY
+        # What calls it gives is known by its type alone; where a function is given, that one is followed instead.
+        given = typed(run, frame, items[-1], depth + 1)
+        return of(Method("typed", "", given)) if given.objects() else EMPTY
     if name in ELEMENTS:
         obj = run.new(frame, "list")
         obj.exact = False

@@ -16,6 +16,10 @@ from typing import Any, Final, Literal, final
 Kind = Literal["source", "own", "pass", "new", "unknown"]
 
 
+# What a client is called where a thing keeps one.
+KEPT_CLIENTS: Final = frozenset({"client", "async_client", "aclient", "sdk", "api_wrapper"})
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
@@ -59,6 +63,7 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     waits: frozenset[str] = frozenset()
+    kept: frozenset[str] = KEPT_CLIENTS
     clients: tuple[str, ...] = ()  # how classes end that talk to somebody, where nothing is known of their library
     fetching: frozenset[str] = frozenset()  # how functions begin that bring something in, likewise
     effects: dict[str, str] = field(default_factory=dict[str, str])
@@ -144,7 +149,7 @@ class Catalog:
         """What a library without a table gives: a class that is called a client talks to somebody, and so does `fetch`."""
         if method[:1].isupper():
             return Entry(kind="new", qname=qname)
-        if self.is_of_client(qname) or is_clients_member(qname) or self.fetches(method):
+        if self.is_of_client(qname) or is_clients_member(qname) or is_of_client_library(qname) or self.fetches(method):
             return Entry(kind="source", qname=qname, origin=qname.partition(".")[0])
         return Entry(kind="unknown", qname=qname)
 
@@ -217,7 +222,12 @@ def is_clients_member(qname: str) -> bool:
     return any(part.lstrip("_") in KEPT_CLIENTS for part in parts[first + 1 : -1])
 
 
-KEPT_CLIENTS: Final = frozenset({"client", "async_client", "aclient", "sdk", "api_wrapper"})
+def is_of_client_library(qname: str) -> bool:
+    """Whether a method is one of a library, or of a module of one, that is called a client (`strange_client.Strange.get`)."""
+    parts = qname.split(".")
+    first = next((i for i, part in enumerate(parts[:-1]) if part[:1].isupper()), 0)
+    return any(part.rpartition("_")[2] in ("client", "api", "sdk") for part in parts[:first])
+
 
 # What stands after the name of a class that has a twin or an older sister.
 VARIANT: Final = re.compile(r"(?:Sync|Async|V?\d+)+$")

@@ -84,7 +84,7 @@ def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
     found = attribute(run, frame, base, node[2], node[3])
     if found.is_empty() and is_nothing(base) and not run.owners_of(node[2]):
         return _spelled.member(run, node[1], node[2], base)
-    return found
+    return _spelled.named_member(run, node[1], found)
 
 
 def is_nothing(value: Value) -> bool:

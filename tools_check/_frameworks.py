@@ -197,7 +197,9 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
     if maker is not None:
         style, parameters = maker
         for i, parameter in enumerate(parameters):
-            value = args.get(i if parameter != "tools" else -1, parameter)
+            value = args.get(-1, parameter)
+            if value is None and parameter != "tools":
+                value = args.get(i, parameter)
             for item in functions_in(value) if parameter != COMPONENT else runs_of(run, value):
                 record(run, style, item, dispatcher=parameter == "on_call_tool")
         return None

@@ -95,6 +95,22 @@ def member(run: Run, node: Node, name: str, base: Value) -> Value:
     return of(Method("ext", f"{cls}.{name}", base)) if cls is not None else EMPTY
 
 
+def named_member(run: Run, node: Node, found: Value) -> Value:
+    """A member of a thing of a library without a table: one that is kept as a client is one, whatever its class is called."""
+    called = last_name(node).lstrip("_")
+    if called not in run.catalog.kept or found.labels:
+        return found
+    refs = frozenset(named(run, called, ref) for ref in found.refs)
+    return found if refs == found.refs else Value(found.labels, refs, found.consts, exact=found.exact)
+
+
+def named(run: Run, called: str, ref: object) -> object:
+    if not isinstance(ref, Method) or ref.kind != "ext" or run.catalog.call(ref.name).kind != "unknown":
+        return ref
+    owner, _, name = ref.name.rpartition(".")
+    return Method("ext", f"{owner}.{called}.{name}", ref.receiver)
+
+
 BASES: Final = frozenset({"Tool", "BaseTool", "AbstractTool", "ToolBase", "ToolInterface"})
 METHODS: Final = (
     "run", "_run", "arun", "_arun", "run_async", "execute", "_execute", "aexecute", "invoke", "ainvoke", "call", "acall",

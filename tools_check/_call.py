@@ -119,6 +119,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     args = arguments(run, frame, arg_nodes)
     if func_node[0] == "a" and func.is_empty():
         func = _classes.by_name(run, func_node[2])
+        if func.is_empty():
+            func = _spelled.member(run, func_node[1], func_node[2], func)
     if func is CLEAN and func_node[0] == "a" and is_clean_method(run, frame, func_node):
         return CLEAN
     if func_node[0] == "a" and _spelled.is_unknown(func):

@@ -5,6 +5,7 @@ Names are matched as they are defined, never as they are spelled at the call.
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,10 @@ from typing import Any, Final, Literal, final, get_args
 from tools_check._config import ConfigError, hold_to_shape
 
 Kind = Literal["source", "own", "pass", "new", "unknown"]
+
+
+# What a client is called where a thing keeps one.
+KEPT_CLIENTS: Final = frozenset({"client", "async_client", "aclient", "sdk", "api_wrapper"})
 
 
 @final
@@ -60,6 +65,7 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     waits: frozenset[str] = frozenset()
+    kept: frozenset[str] = KEPT_CLIENTS
     clients: tuple[str, ...] = ()  # how classes end that talk to somebody, where nothing is known of their library
     fetching: frozenset[str] = frozenset()  # how functions begin that bring something in, likewise
     connecting: frozenset[str] = frozenset()  # how functions begin that give a client
@@ -134,21 +140,32 @@ class Catalog:
             return moved
         library = self.library(qname)
         if library is None:
-            return self.guessed(qname, owner if is_method else "", method)
+            return self.guessed(qname, method, is_method=is_method)
         if method[:1].isupper() or qname in library.classes or qname in self.foreign_types:
             return Entry(kind="new", qname=qname, origin=library.origin)
         kind = library.methods if is_method and library.methods else library.default
+        if kind == "pass" and (is_clients_member(qname) or (self.fetches(method) and self.is_of_client(qname))):
+            kind = "source"  # a library that only computes wraps a database or a service all the same
         return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
 
-    def guessed(self, qname: str, owner: str, method: str) -> Entry:
+    def guessed(self, qname: str, method: str, *, is_method: bool) -> Entry:
         """What a library without a table gives: a class that is called a client talks to somebody, and so does `fetch`."""
         if method[:1].isupper():
             return Entry(kind="new", qname=qname)
-        if not owner and method.lstrip("_").partition("_")[0] in self.connecting:
+        if not is_method and method.lstrip("_").partition("_")[0] in self.connecting:
             return Entry(kind="new", qname=qname, returns=f"{qname}.Connection")
-        if owner.endswith(self.clients) or method.lstrip("_").partition("_")[0] in self.fetching:
+        if self.is_of_client(qname) or is_clients_member(qname) or is_of_client_library(qname) or self.fetches(method):
             return Entry(kind="source", qname=qname, origin=qname.partition(".")[0])
         return Entry(kind="unknown", qname=qname)
+
+    def fetches(self, name: str) -> bool:
+        """Whether a name begins with what functions do that bring something in."""
+        return name.lstrip("_").partition("_")[0] in self.fetching
+
+    def is_of_client(self, qname: str) -> bool:
+        """Whether a member is one of a class that is called a client, or of a part of such a one (`Client.users.list`)."""
+        owners = (part for part in qname.split(".")[:-1] if part[:1].isupper())
+        return any(VARIANT.sub("", owner).endswith(self.clients) for owner in owners)
 
     def reads_prompts(self, qname: str) -> bool:
         """Whether what is given to a call of this name is read by a model."""
@@ -210,6 +227,24 @@ SECTIONS: Final[dict[str, type]] = {
     "opened": list,
     "prompts": bool,
 }
+
+
+def is_clients_member(qname: str) -> bool:
+    """Whether a member is one of what an instance keeps under the name of a client (`BaseTool.client.get`)."""
+    parts = qname.split(".")
+    first = next((i for i, part in enumerate(parts) if part[:1].isupper()), len(parts))
+    return any(part.lstrip("_") in KEPT_CLIENTS for part in parts[first + 1 : -1])
+
+
+def is_of_client_library(qname: str) -> bool:
+    """Whether a method is one of a library, or of a module of one, that is called a client (`strange_client.Strange.get`)."""
+    parts = qname.split(".")
+    first = next((i for i, part in enumerate(parts[:-1]) if part[:1].isupper()), 0)
+    return any(part.rpartition("_")[2] in ("client", "api", "sdk") for part in parts[:first])
+
+
+# What stands after the name of a class that has a twin or an older sister.
+VARIANT: Final = re.compile(r"(?:Sync|Async|V?\d+)+$")
 
 
 def load(*extras: Mapping[str, Any] | None) -> Catalog:

@@ -90,7 +90,16 @@ def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
     base = evaluate(run, frame, node[1])
     found = attribute(run, frame, base, node[2], node[3])
     kept = _kept.of_state(run, node[1], base, node[2])
-    return found if kept is None else kept
+    if kept is not None:
+        return kept
+    if found.is_empty() and is_nothing(base) and not run.owners_of(node[2]):
+        return _spelled.member(run, node[1], node[2], base)
+    return _spelled.named_member(run, node[1], found)
+
+
+def is_nothing(value: Value) -> bool:
+    """Whether nothing is known of a value but that it may be None."""
+    return not value.refs and not value.labels and all(kind == "NoneType" for kind, _ in value.consts)
 
 
 def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Value:
@@ -142,7 +151,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         # A thing of a known class answers for itself; plain data that it may be besides answers as text does.
         known = DATA not in base.refs and any(r.__class__ is Obj and r.kind == "ext" for r in base.refs)
         out.append(labelled(base.labels) if known else labelled(base.labels, Method("data", name, base)))
-    elif DATA in base.refs or base.consts:
+    elif DATA in base.refs or any(kind != "NoneType" for kind, _ in base.consts):
         out.append(of(Method("data", name, base)))
     return join(*out)
 
@@ -249,6 +258,8 @@ def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
                 module.env[target[2]] = join(old, value)
                 if len(module.env[target[2]].labels) != len(old.labels):
                     run.version += 1
+        elif isinstance(ref, Ext) and ref.qname == "sys" and target[2] in ("stdout", "stderr"):
+            run.consoles = value.objects()
     if not base.objects():
         stain(run, frame, target[1], flat(value))
 

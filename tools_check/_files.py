@@ -44,13 +44,14 @@ def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Co
         NotFound: when a path does not exist.
     """
     found: dict[str, SourceFile] = {}
+    seen: dict[Path, bool] = {}
     for path in paths:
         if not path.exists() and shown(path) not in unsaved:
             raise NotFound(str(path))
         root = path if path.is_dir() else path.parent
         candidates = walk_folder(path) if path.is_dir() else [path]
         for file in candidates:
-            source = describe(file, root)
+            source = describe(file, root, seen)
             if not any(re.search(pattern, source.shown) for pattern in exclude):
                 found.setdefault(str(file.absolute()), source)
     return sorted(found.values(), key=lambda source: source.shown)
@@ -70,8 +71,15 @@ def is_environment(folder: Path) -> bool:
     return (folder / "pyvenv.cfg").exists()
 
 
-def describe(file: Path, root: Path) -> SourceFile:
-    """The names of one file."""
+def describe(file: Path, root: Path, seen: dict[Path, bool]) -> SourceFile:
+    """The names of one file; `seen` keeps what is known of folders."""
+    installed = import_folder(file.absolute().parent, seen)
+    if installed is not None and all(part.isidentifier() for part in file.absolute().relative_to(installed).parts[:-1]):
+        # A package in a folder without `__init__` may be called as a library is: only its whole name is its own.
+        parts = list(file.absolute().relative_to(installed).with_suffix("").parts)
+        is_package = parts[-1] == "__init__" and len(parts) > 1
+        name = ".".join(parts[:-1] if is_package else parts)
+        return SourceFile(path=file, shown=shown(file), names=(name,), is_package=is_package)
     parts = list(file.absolute().relative_to(root.absolute()).with_suffix("").parts)
     # A root that lies inside a package: the package's own folders belong to the name.
     above = root.absolute()
@@ -86,6 +94,16 @@ def describe(file: Path, root: Path) -> SourceFile:
     surest = names[min(top, len(names) - 1)]
     others = [name for name in names[: top + 1] if name != surest]
     return SourceFile(path=file, shown=shown(file), names=(surest, *others), is_package=is_package)
+
+
+def import_folder(folder: Path, seen: dict[Path, bool]) -> Path | None:
+    """The folder that packages were installed into, which is the one that modules are imported from."""
+    for above in (folder, *folder.parents[:8]):
+        if above not in seen:
+            seen[above] = any(above.glob("*.dist-info"))
+        if seen[above]:
+            return above
+    return None
 
 
 def package_top(file: Path, depth: int, *, is_package: bool) -> int:

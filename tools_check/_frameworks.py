@@ -17,6 +17,7 @@ from tools_check._run import Frame, Run, ToolSeen
 from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
 
 ARGUMENTS: Final = Data("arguments")  # what a dispatcher hands on to the tool that it picks
+COMPONENT: Final = "component"  # the parameter of a maker that takes a thing with a method `run`
 KEYS: Final[dict[str, type]] = {
     **dict.fromkeys(("decorators", "dispatchers", "bases", "methods", "toolkits", "registrars", "factories"), list),
     **dict.fromkeys(("members", "requests", "requesters"), list),
@@ -64,6 +65,11 @@ class Frameworks:
                 if "." in inner:
                     self.places[inner] = style
         return self.places
+
+    def copied(self, name: str) -> str | None:
+        """The style of a decorator among the files: the framework itself, or a copy of it inside another package."""
+        parts = name.split(".")
+        return next((s for i in range(1, len(parts) - 1) if (s := self.moved().get(".".join(parts[i:])))), None)
 
     def maker_tails(self) -> dict[str, list[str]]:
         """The makers by their class, or by their class and method."""
@@ -171,7 +177,7 @@ def decorated(run: Run, target: Value, value: Value, func: Func) -> bool:
             continue
         style = run.frameworks.decorators.get(name)
         if style is None and isinstance(ref, Func):
-            style = run.frameworks.moved().get(name.partition(".")[2])
+            style = run.frameworks.copied(name)
         if style is not None:
             record(run, style, value, original=func)
             return True
@@ -190,8 +196,10 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
     if maker is not None:
         style, parameters = maker
         for i, parameter in enumerate(parameters):
-            value = args.get(i if parameter != "tools" else -1, parameter)
-            for item in functions_in(value):
+            value = args.get(-1, parameter)
+            if value is None and parameter != "tools":
+                value = args.get(i, parameter)
+            for item in functions_in(value) if parameter != COMPONENT else runs_of(run, value):
                 record(run, style, item, dispatcher=parameter == "on_call_tool")
         return None
     style = run.frameworks.requesters.get(name)
@@ -206,6 +214,16 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
     for item in functions:
         record(run, style, item)
     return first if functions else of(Method("registrar", style, of(Ext(name))))
+
+
+def runs_of(run: Run, value: Value | None) -> list[Value]:
+    """What running a component is."""
+    out: list[Value] = []
+    for obj in value.objects() if value is not None else ():
+        if isinstance(obj.cls, Cls):
+            found = (_classes.find_method(run, obj.cls, name) for name in ("run", "run_async"))
+            out.extend(of(_classes.bind(method, of(obj))) for method in found if method is not None)
+    return out
 
 
 def requested(run: Run, style: str, request: Value, handlers: Iterable[Value]) -> None:
@@ -242,7 +260,9 @@ def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None
         init = _classes.find_method(run, ref, "__init__")
         taken = {name for name, _, _ in _classes.fields(run, ref)} if init is None else parameters_of(run, init)
     else:
-        short = module.ir.defs[ref.at].qualname
+        definition = module.ir.defs[ref.at]
+        made = definition.name == "__init__" and definition.owner >= 0  # `super().__init__(function)`
+        short = module.ir.classes[definition.owner].name if made else definition.qualname
         if short not in run.frameworks.maker_tails():
             return
         taken = parameters_of(run, ref)
@@ -405,6 +425,9 @@ def outside_toolkit(run: Run, frame: Frame, me: Value, args: _call.Args, name: s
         if not isinstance(obj.cls, Cls):
             continue
         for base in _classes.mro(run, obj.cls)[1]:
+            if name == "__init__" and run.catalog.resolve(base) in run.frameworks.makers:
+                made_by(run, frame, run.catalog.resolve(base), args)
+                continue
             framework = run.frameworks.toolkits.get(base) or _spelled.absent(run, base, run.frameworks.toolkits)
             if framework is None:
                 continue
@@ -458,6 +481,8 @@ def class_tools(run: Run, module: Module) -> None:
             _offered.self_described(run, cls)
             _offered.below_a_kit(run, cls, outside)
         kits = run.frameworks.toolkits
+        if any(run.catalog.resolve(b) in run.frameworks.makers for b in outside) or is_maker(run, ours[1:]):
+            _classes.typed_instance(run, cls)  # its constructor names the function
         kit = next((f for b in outside if (f := kits.get(b) or _spelled.absent(run, b, kits))), None) or next(
             (f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None
         )
@@ -470,6 +495,13 @@ def class_tools(run: Run, module: Module) -> None:
                 factory = _classes.find_method(run, cls, name)
                 if factory is not None:
                     _call.call(run, frame, of(_classes.bind(factory, me)), _call.NOTHING, 0)
+
+
+def is_maker(run: Run, classes: Iterable[Cls]) -> bool:
+    """Whether a class of the files is called as one that makes a tool of the function that it is given."""
+    assert run.frameworks is not None
+    modules = ((run.project.module(c.module), c.at) for c in classes)
+    return any(m is not None and m.ir.classes[at].name in run.frameworks.maker_tails() for m, at in modules)
 
 
 def listed_names(run: Run, cls: Cls, attribute: str) -> list[str]:

@@ -113,6 +113,8 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             return validated(run, frame, ref, args)
         case "record":
             return record_method(run, frame, ref, args)
+        case "typed":
+            return receiver
         case "registrar":
             first = args.get(0) or EMPTY
             for item in _frameworks.functions_in(first):

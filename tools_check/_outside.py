@@ -520,10 +520,18 @@ def exec_module(run: Run, frame: Frame, name: str, args: _call.Args, site: int) 
     """`eval`, `exec`: what unknown code gives."""
     labels = join_labels([args.labels(), run.source(frame, site, name.removeprefix("builtins."), "exec")])
     run.event(frame, labels)
-    for value in args.positional[1:]:
-        for obj in value.objects():
-            run.write(frame, obj, None, labelled(labels))
+    for obj in (*run.consoles, *(obj for value in (*run.redirected, *args.positional[1:]) for obj in value.objects())):
+        run.write(frame, obj, None, labelled(labels))
     return labelled(labels, DATA)
+
+
+def reflected(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.Args, site: int) -> Value:
+    """`MetaData.reflect(engine)`: the tables are as the database names them."""
+    labels = run.source(frame, site, name, "sql")
+    run.event(frame, labels)
+    for obj in receiver.objects():
+        run.write(frame, obj, None, labelled(labels))
+    return CLEAN
 
 
 def configuration(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
@@ -657,8 +665,7 @@ SPECIAL: Final[dict[str, Special]] = {
     "asyncio.PriorityQueue": _containers.queue,
     "queue.LifoQueue": _containers.queue,
     "queue.PriorityQueue": _containers.queue,
-    "multiprocessing.Queue": _containers.queue,
-    "multiprocessing.SimpleQueue": _containers.queue,
+    **{f"multiprocessing.{name}": _containers.queue for name in ("Queue", "JoinableQueue", "SimpleQueue")},
 }
 
 
@@ -672,6 +679,7 @@ SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
 SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "builtins.type.__new__": made_class,
     "pathlib.Path.open": path_open,
+    "sqlalchemy.MetaData.reflect": reflected,
     **{
         f"pathlib.Path.{n}": path_read
         for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")

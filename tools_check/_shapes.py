@@ -43,6 +43,8 @@ SHAPES: Final[dict[str, Shape]] = {
     "multiprocessing.pool.Pool.apply_async": Shape(0, 1, "future"),
     "contextvars.Context.run": Shape(0, 1, "value"),
     "threading.Thread": Shape(-1, -1, "value"),
+    "multiprocessing.Process": Shape(-1, -1, "value"),
+    "multiprocessing.context.Process": Shape(-1, -1, "value"),
     "builtins.map": Shape(0, 1, "map"),
     "builtins.filter": Shape(0, 1, "filter"),
     "itertools.starmap": Shape(0, 1, "map"),

@@ -14,7 +14,7 @@ from typing import Final
 from tools_check import _classes, _frameworks, _invoke
 from tools_check._ir import Node
 from tools_check._run import Run, definition_of
-from tools_check._values import Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, of, sorted_refs
+from tools_check._values import EMPTY, Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, join, of, sorted_refs
 
 STYLE: Final = "by-name"
 DECORATORS: Final = frozenset(
@@ -39,7 +39,14 @@ def decorated(run: Run, named: Node, target: Value, value: Value, func: Func) ->
     if run.frameworks is None or (func.module, func.at) in listed(run):
         return
     if last_name(named) in DECORATORS or any(spelled(run, ref) in DECORATORS for ref in sorted_refs(target)):
-        _frameworks.record(run, STYLE, value if _frameworks.functions_in(value) else of(func), original=func)
+        here = (func.module, func.at)
+        stands = [
+            item
+            for item in _frameworks.functions_in(value)
+            if any((place.module, place.at) == here for ref in item.refs for place in _frameworks.targets_of(run, ref))
+        ]
+        # Where a decorator makes a record of a function, the function is the tool and not what the record calls.
+        _frameworks.record(run, STYLE, join(*stands) if stands else of(func), original=func)
 
 
 def called(run: Run, node: Node, values: Iterable[Value]) -> Value | None:
@@ -70,6 +77,39 @@ def described(run: Run, fields: Mapping[str, Value]) -> None:
     for key in sorted(FUNCTIONS & fields.keys()):
         for item in _frameworks.functions_in(fields[key]):
             note(run, item)
+
+
+# What is called so and is nowhere made is a client, by its class or by the name that is short for it.
+SHORT: Final = {"conn": "Connection", "db": "Database"}
+MODELS: Final = frozenset(
+    {"model_validate", "model_validate_json", "model_dump", "model_dump_json", "model_copy", "model_construct",
+     "model_json_schema", "parse_obj", "parse_raw"}
+)  # fmt: skip
+
+
+def member(run: Run, node: Node, name: str, base: Value) -> Value:
+    """A member of a thing of which nothing is known but what its variable is called."""
+    if name in MODELS:
+        return of(Method("ext", f"pydantic.BaseModel.{name}", base))
+    called = last_name(node).strip("_").rpartition("_")[2]
+    cls = SHORT.get(called) or next((c for c in run.catalog.clients if c.lower() == called), None)
+    return of(Method("ext", f"{cls}.{name}", base)) if cls is not None else EMPTY
+
+
+def named_member(run: Run, node: Node, found: Value) -> Value:
+    """A member of a thing of a library without a table: one that is kept as a client is one, whatever its class is called."""
+    called = last_name(node).lstrip("_")
+    if called not in run.catalog.kept or found.labels:
+        return found
+    refs = frozenset(named(run, called, ref) for ref in found.refs)
+    return found if refs == found.refs else Value(found.labels, refs, found.consts, exact=found.exact)
+
+
+def named(run: Run, called: str, ref: object) -> object:
+    if not isinstance(ref, Method) or ref.kind != "ext" or run.catalog.call(ref.name).kind != "unknown":
+        return ref
+    owner, _, name = ref.name.rpartition(".")
+    return Method("ext", f"{owner}.{called}.{name}", ref.receiver)
 
 
 BASES: Final = frozenset({"Tool", "BaseTool", "AbstractTool", "ToolBase", "ToolInterface"})

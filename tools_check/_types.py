@@ -16,6 +16,7 @@ from tools_check._values import (
     Cls,
     Data,
     Ext,
+    Method,
     Obj,
     Typed,
     Value,
@@ -151,7 +152,9 @@ def subscripted(run: Run, frame: Frame, node: Node, depth: int) -> Value:
     if name in ("Literal", "LiteralString"):
         return CLEAN
     if name == "Callable":
-        return of(CALLABLE)
+        # What calls it gives is known by its type alone; where a function is given, that one is followed instead.
+        given = typed(run, frame, items[-1], depth + 1)
+        return of(CALLABLE, Method("typed", "", given)) if given.objects() else of(CALLABLE)
     if name in ELEMENTS:
         obj = run.new(frame, "list")
         obj.exact = False

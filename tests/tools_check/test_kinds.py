@@ -98,3 +98,34 @@ def test_a_gap_is_as_the_page_says(gap: dict[str, Any], tmp_path: Path) -> None:
 def test_the_page_names_every_gap_that_has_a_case() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [gap["id"] for gap in GAPS if f"(`{gap['id']}`)" not in page] == []
+
+
+INSTALLED = """\
+import requests
+from frame.tools import BaseToolSpec
+
+
+class Tools(BaseToolSpec):
+    spec_functions = ["get", "count"]
+
+    def get(self, url: str) -> str:
+        return requests.get(url).text
+
+    def count(self, words: str) -> int:
+        return len(words)
+"""
+
+
+def test_a_package_that_is_called_as_a_library_within_a_folder_is_not_that_library(tmp_path: Path) -> None:
+    """The folder that holds `*.dist-info` is the one modules are imported from, so `requests` there is the library."""
+    source = INSTALLED.replace("frame.tools", "llama_index.core.tools.tool_spec.base")
+    write(
+        tmp_path,
+        {
+            "frame_tools_requests-1.0.dist-info/METADATA": "Name: frame-tools-requests\n",
+            "frame/tools/requests/__init__.py": "from frame.tools.requests.base import Tools\n",
+            "frame/tools/requests/base.py": source,
+        },
+    )
+    assert verdicts(tmp_path) == {"Tools.get": "foreign", "Tools.count": "own"}
+    assert verdicts(tmp_path / "frame" / "tools") == {"Tools.get": "foreign", "Tools.count": "own"}

@@ -54,7 +54,7 @@ def pin(context: click.Context, references: tuple[str, ...], file: Path, check: 
         from connectors import mcp_client
         from connectors._mcp_pins import Pins, read_pins, write_pins
     except ImportError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
 
     def secret(name: str) -> str:
         return os.environ[secret_prefix + name.upper().replace("-", "_")]

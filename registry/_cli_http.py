@@ -100,7 +100,7 @@ def serving(composition: Composition) -> bool:
         from registry.surfaces._serve import serve as until_told
         from registry.surfaces.http import HttpSurface
     except ModuleNotFoundError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
     if composition.tokens is None:
         raise click.UsageError("tokens: there is none, so nobody could come in. Make one with `hedgerow token`.")
     surface = HttpSurface(

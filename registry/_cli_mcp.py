@@ -87,7 +87,7 @@ def mcp(
     try:
         from registry.surfaces import mcp as surface
     except ImportError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
     if token_env is not None and port is None:
         raise click.UsageError("--token-env needs --http: there is no place for a token on standard input.")
     try:

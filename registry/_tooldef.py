@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, cast, final, get_args
+from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, cast, final, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model, model_validator
 from pydantic.errors import PydanticInvalidForJsonSchema
@@ -24,6 +25,10 @@ from registry.errors import DeclarationError
 __all__ = ["AnyTool", "DeclaredT", "Effect", "InputT", "ToolDef", "ToolInput", "Wording", "wording"]
 
 Effect: TypeAlias = Literal["read", "write", "destroy"]
+ANSWERS: Final = (
+    "Write False if the handler returns only this program's own words, else name the origin (a string, or a function of the "
+    "input)."
+)
 
 
 class ToolInput(BaseModel):
@@ -141,6 +146,24 @@ class ToolDef(Generic[InputT, DeclaredT]):
         return self.name if self.scope is None else self.scope
 
 
+def tell_a_missing_declaration() -> None:
+    """Have a tool that does not answer refused as one that answers wrongly is: by its name, with what to write.
+
+    Type checkers see the dataclass; this is for those who build tools of data or run none.
+    """
+    plain = cast("Callable[..., None]", ToolDef.__init__)  # pyright: ignore[reportUnknownMemberType]  # of any kind
+
+    @wraps(plain)
+    def init(self: AnyTool, *args: object, **given: object) -> None:
+        if given and "untrusted_output" not in given:
+            raise DeclarationError(f"Tool {shown(given.get('name'))}: untrusted_output is missing. {ANSWERS}")
+        plain(self, *args, **given)
+
+    type.__setattr__(ToolDef, "__init__", init)
+
+
+tell_a_missing_declaration()
+
 # A tool of any input and any declaration, for where tools are collected.
 AnyTool: TypeAlias = "ToolDef[Any, Any]"
 
@@ -233,10 +256,7 @@ def check_handler(tool: str, handler: object) -> None:
 def check_declaration(tool: str, declared: object) -> None:
     if declared is False or is_origin(declared) or (callable(declared) and not isinstance(declared, type)):
         return
-    raise DeclarationError(
-        f"Tool {tool!r}: untrusted_output is {shown(declared)}. Write False if the handler returns only this program's "
-        "own words, else name the origin (a string, or a function of the input)."
-    )
+    raise DeclarationError(f"Tool {tool!r}: untrusted_output is {shown(declared)}. {ANSWERS}")
 
 
 def check_rest(tool: str, scope: object, effect: object, dispatches: object) -> None:

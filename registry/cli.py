@@ -265,7 +265,9 @@ def coloured(text: str) -> Text:
 
 
 def table(found: Iterable[AnyTool]) -> Table:
-    shown = Table("Tool", "Effect", "Who chooses the bytes", "Input", "Description")
+    shown = Table()
+    for head in ("Tool", "Effect", "Who chooses the bytes", "Input", "Description"):
+        shown.add_column(head, overflow="fold")  # a narrow terminal shows names whole, on more lines
     for tool in found:
         row = (tool.name, tool.effect, declaration(tool), "\n".join(fields(tool)), description(tool))
         shown.add_row(*map(Text, row))

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -44,8 +47,15 @@ def refusal(**changes: Any) -> str:
 
 
 def test_a_tool_without_a_declaration_does_not_construct() -> None:
-    with pytest.raises(TypeError, match="untrusted_output"):
+    with pytest.raises(DeclarationError, match=r"^Tool 'page': untrusted_output is missing"):
         ToolDef(name="page", description="d", input=Page, handler=page)  # type: ignore[call-arg]
+
+
+def test_the_signature_of_a_tool_is_that_of_its_fields_and_a_copy_is_a_tool() -> None:
+    assert [name for name, field in signature(ToolDef).parameters.items() if field.default is field.empty] == [
+        "name", "description", "input", "handler", "untrusted_output",
+    ]  # fmt: skip
+    assert copy(build()).untrusted_output == replace(build(), name="other").untrusted_output == "web"
 
 
 @pytest.mark.parametrize("declared", [False, "web", "пошта", lambda request: request.url, partial(str)])

@@ -163,4 +163,5 @@ def happened(seen: Look) -> str:
     )
     words = [f"{number} {what}" for number, what in counted if number]
     broken = " Its answer broke off, so the end is missing." if seen.is_broken else ""
+    broken += " It is still loading; read_page shows it as it is later." if seen.is_loading else ""
     return f"{broken} Meanwhile: {', '.join(words)}." if words else broken

@@ -1,4 +1,4 @@
-"""What a program, a pane and a commit send to a terminal reaches a reader as text: no command of theirs is carried out there."""
+"""What a program, a pane and a commit send to a terminal reaches a reader as text, and no command of theirs is carried out."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def commit_each(folder: Path) -> None:
 async def test_what_a_commit_says_is_no_command_to_whoever_shows_the_answer(tmp_path: Path) -> None:
     commit_each(tmp_path)
 
-    for name, more in (("git_log", {"limit": 200}), ("git_show", {"revision": "HEAD~1"}), ("git_status", {})):
-        told = await ask(tools(tmp_path), name, **more)
+    shown = [await ask(tools(tmp_path), "git_show", revision=f"HEAD~{number}") for number in range(3)]
+    for told in (await ask(tools(tmp_path), "git_log", limit=200), await ask(tools(tmp_path), "git_status"), *shown):
         assert told.code == "answered"
         assert commands_in(told.outcome) == []
 

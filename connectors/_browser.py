@@ -1,4 +1,4 @@
-"""The life of one browser: started when it is first needed, shared by its tools, bounded, and ended with all it started.
+"""The life of one browser: started by the first page, shared by its tools, bounded, and ended with all it started.
 
 The browser lives on a loop and a thread of its own, since handlers may run on any loop. What a page says - its text, title,
 dialogs and console - is foreign; numbers are ours. It downloads nothing, opens no second window, and its only way to the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import signal
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -245,7 +246,7 @@ class Browser:
             ToolFailed: the browser or the page failed.
         """
         check_url(url)
-        return await self.act(lambda running: self.opened(running, url))
+        return await self.act(lambda running: self.opened(running, url), starts=True)
 
     async def look(self, number: int) -> Look:
         """Look at a page again.
@@ -286,10 +287,13 @@ class Browser:
 
         await self.act(closed)
 
-    async def act(self, work: Callable[[Running], Awaitable[T]]) -> T:
-        """Do one thing at a time, on the browser's own loop, within its bound and the call's."""
+    async def act(self, work: Callable[[Running], Awaitable[T]], *, starts: bool = False) -> T:
+        """Do one thing at a time, on the browser's own loop, within its bound and the call's. Where no browser runs there is
+        no page, and only what opens one starts it."""
+        if not starts and self.running is None:
+            raise no_page()
         bound_s = time_left(self.timeout_s)
-        done = asyncio.run_coroutine_threadsafe(self.bounded(work, bound_s), self.started())
+        done = asyncio.run_coroutine_threadsafe(self.bounded(work, bound_s, starts=starts), self.started())
         return await asyncio.wrap_future(done)
 
     def started(self) -> asyncio.AbstractEventLoop:
@@ -303,21 +307,23 @@ class Browser:
 
     # -- on the loop of its own ------------------------------------------------------------------------------------
 
-    async def bounded(self, work: Callable[[Running], Awaitable[T]], bound_s: float) -> T:
+    async def bounded(self, work: Callable[[Running], Awaitable[T]], bound_s: float, *, starts: bool) -> T:
         self.turn = self.turn or asyncio.Lock()
         try:
             async with asyncio.timeout(bound_s), self.turn:
-                return await self.within(work)
+                return await self.within(work, starts=starts)
         except TimeoutError:
             raise ToolFailed(
                 f"The browser did not finish within {seconds(bound_s)}. What it was told may have been done in part."
             ) from None
 
-    async def within(self, work: Callable[[Running], Awaitable[T]]) -> T:
+    async def within(self, work: Callable[[Running], Awaitable[T]], *, starts: bool) -> T:
         if self.alarm is not None:
             self.alarm.cancel()
         if self.rescuing is not None:
             await asyncio.wait([self.rescuing])
+        if not starts and (self.running is None or not self.running.chromium.is_connected()):
+            raise no_page()
         running = await self.launched()
         running.guard.begin()
         try:
@@ -341,8 +347,9 @@ class Browser:
         except (TimeoutError, Error):
             await self.end(gently=False)
 
-    def later(self, work: Awaitable[object]) -> None:
-        task = asyncio.ensure_future(work)
+    def later(self, work: Coroutine[Any, Any, object]) -> None:
+        # Not in the context of the call that came first, whose deadline ends before this does.
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -583,9 +590,13 @@ def check_url(url: str) -> None:
     check_number_spelling(re.sub(r":[0-9]*\Z", "", authority), hop=0)
 
 
+def no_page() -> IngressRefused:
+    return IngressRefused("no_page", "No page of that number is open. Open one with open_page.")
+
+
 def tab_of(running: Running, number: int) -> Tab:
     if number not in running.tabs:
-        raise IngressRefused("no_page", "No page of that number is open. Open one with open_page.")
+        raise no_page()
     running.current = number
     return running.tabs[number]
 

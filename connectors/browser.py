@@ -70,7 +70,7 @@ def tools(browser: Browser) -> tuple[AnyTool, ...]:
     """Make the browser tools.
 
     Args:
-        browser: the browser, which the caller closes. It starts with the first call.
+        browser: the browser, which the caller closes. It starts with the first page.
 
     Raises:
         DeclarationError: `browser` is something else.

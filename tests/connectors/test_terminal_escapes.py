@@ -1,4 +1,4 @@
-"""What a program, a pane and a commit send to a terminal reaches a reader as text, and no command of theirs is carried out."""
+"""What programs, panes and commits send to a terminal reaches a reader as text, and no command of theirs is carried out."""
 
 from __future__ import annotations
 

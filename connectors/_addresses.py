@@ -10,7 +10,7 @@ import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final, TypeAlias
 
-__all__ = ["address_of", "is_odd_number", "kind_refused"]
+__all__ = ["Address", "address_of", "is_odd_number", "kind_refused"]
 
 Address: TypeAlias = IPv4Address | IPv6Address
 

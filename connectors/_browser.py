@@ -1,4 +1,4 @@
-"""The life of one browser: started when it is first needed, shared by its tools, bounded, and ended with all it started.
+"""The life of one browser: started by the first page, shared by its tools, bounded, and ended with all it started.
 
 The browser lives on a loop and a thread of its own, since handlers may run on any loop. What a page says - its text, title,
 dialogs and console - is foreign; numbers are ours. It downloads nothing, opens no second window, and its only way to the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import signal
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,10 +64,14 @@ MAX_POPUPS: Final = 20
 SETTLE_MS: Final = 300
 LOAD_MS: Final = 3000
 ACT_MS: Final = 5000
+SNAPSHOT_MS: Final = 5000
+# Of the time that a call may take, what may go by until a page has loaded.
+PATIENCE: Final = 0.4
 CLOSE_S: Final = 5.0
 RESCUE_S: Final = 2.0
 WATCH_S: Final = 0.3
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+SHARE: Final = re.compile(rb"^Pss:\s*([0-9]+) kB$", re.MULTILINE)
 REF: Final = re.compile(r"(?:f[0-9]{1,4})?e[0-9]{1,6}\Z")
 
 ARGUMENTS: Final = (
@@ -104,6 +109,8 @@ class Look:
     """How many connections were ended because the call had loaded as much as it may."""
     is_broken: bool
     """Whether the answer that the page is made of broke off."""
+    is_loading: bool
+    """Whether it had not come to be loaded when it was looked at first."""
     dialogs: int
     """How many dialogs it opened; each was dismissed."""
     downloads: int
@@ -121,10 +128,12 @@ class Tab:
     context: BrowserContext
     page: Page
     status: int = 0
+    is_loading: bool = False
     dialogs: int = 0
     downloads: int = 0
     popups: int = 0
     broken: asyncio.Event = field(default_factory=asyncio.Event)
+    crashed: asyncio.Event = field(default_factory=asyncio.Event)
     notes: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=MAX_NOTES))
 
     def note(self, kind: str, text: str) -> None:
@@ -158,6 +167,7 @@ class Browser:
         max_pages: how many pages may be open.
         max_bytes: the most that one call may load.
         max_memory: the most bytes of memory that a process of the browser may hold; one that holds more is killed.
+        max_total_memory: the most that all of them may hold together; while they hold more, the largest is killed.
         timeout_s: the longest that one call may take.
         idle_s: after how long without a call the browser is ended; the next call starts another one, without pages.
 
@@ -174,14 +184,15 @@ class Browser:
         max_pages: int = 4,
         max_bytes: int = 50_000_000,
         max_memory: int = 1_500_000_000,
+        max_total_memory: int = 3_000_000_000,
         timeout_s: float = 30.0,
         idle_s: float = 600.0,
     ) -> None:
         if not isinstance(cast("object", rules), NetworkRules):
             raise DeclarationError("Browser: rules is not a NetworkRules. Write NetworkRules(...), or leave it out.")
         for name, value in (
-            ("max_pages", max_pages), ("max_bytes", max_bytes), ("max_memory", max_memory), ("timeout_s", timeout_s),
-            ("idle_s", idle_s),
+            ("max_pages", max_pages), ("max_bytes", max_bytes), ("max_memory", max_memory),
+            ("max_total_memory", max_total_memory), ("timeout_s", timeout_s), ("idle_s", idle_s),
         ):  # fmt: skip
             if isinstance(value, bool) or not isinstance(cast("object", value), int | float) or not value > 0:
                 raise DeclarationError(f"Browser: {name} is not a number above 0. Write one.")
@@ -191,6 +202,7 @@ class Browser:
         self.max_pages = max_pages
         self.max_bytes = max_bytes
         self.max_memory = max_memory
+        self.max_total_memory = max_total_memory
         self.timeout_s = timeout_s
         self.idle_s = idle_s
         self.state = threading.Lock()
@@ -230,26 +242,26 @@ class Browser:
         """Open a page.
 
         Raises:
-            IngressRefused: codes `url_refused`, `address_refused`, `too_many_pages`, `download_refused`.
+            IngressRefused: codes `url_refused`, `address_refused`, `too_many_pages`, `download_refused`, `page_crashed`.
             ToolFailed: the browser or the page failed.
         """
         check_url(url)
-        return await self.act(lambda running: self.opened(running, url))
+        return await self.act(lambda running: self.opened(running, url), starts=True)
 
     async def look(self, number: int) -> Look:
         """Look at a page again.
 
         Raises:
-            IngressRefused: codes `no_page`, `address_refused`, `not_loaded`, `url_refused`.
+            IngressRefused: codes `no_page`, `page_crashed`, `address_refused`, `not_loaded`, `url_refused`.
             ToolFailed: the page could not be read.
         """
-        return await self.act(lambda running: look(tab_of(running, number), running.guard))
+        return await self.act(lambda running: looked(running, number))
 
     async def click(self, number: int, ref: str) -> Look:
         """Click an element.
 
         Raises:
-            IngressRefused: codes `no_page`, `no_element`, `address_refused`, `not_loaded`, `url_refused`.
+            IngressRefused: codes `no_page`, `no_element`, `page_crashed`, `address_refused`, `not_loaded`, `url_refused`.
             ToolFailed: it could not be clicked, or the page could not be read.
         """
         return await self.act(lambda running: used(running, number, ref, None, submit=False))
@@ -258,7 +270,7 @@ class Browser:
         """Write into an element, in place of what is there; with `submit` press Enter after it.
 
         Raises:
-            IngressRefused: codes `no_page`, `no_element`, `address_refused`, `not_loaded`, `url_refused`.
+            IngressRefused: codes `no_page`, `no_element`, `page_crashed`, `address_refused`, `not_loaded`, `url_refused`.
             ToolFailed: it takes no text, or the page could not be read.
         """
         return await self.act(lambda running: used(running, number, ref, text, submit=submit))
@@ -275,10 +287,13 @@ class Browser:
 
         await self.act(closed)
 
-    async def act(self, work: Callable[[Running], Awaitable[T]]) -> T:
-        """Do one thing at a time, on the browser's own loop, within its bound and the call's."""
+    async def act(self, work: Callable[[Running], Awaitable[T]], *, starts: bool = False) -> T:
+        """Do one thing at a time, on the browser's own loop, within its bound and the call's. Where no browser runs there is
+        no page, and only what opens one starts it."""
+        if not starts and self.running is None:
+            raise no_page()
         bound_s = time_left(self.timeout_s)
-        done = asyncio.run_coroutine_threadsafe(self.bounded(work, bound_s), self.started())
+        done = asyncio.run_coroutine_threadsafe(self.bounded(work, bound_s, starts=starts), self.started())
         return await asyncio.wrap_future(done)
 
     def started(self) -> asyncio.AbstractEventLoop:
@@ -292,21 +307,23 @@ class Browser:
 
     # -- on the loop of its own ------------------------------------------------------------------------------------
 
-    async def bounded(self, work: Callable[[Running], Awaitable[T]], bound_s: float) -> T:
+    async def bounded(self, work: Callable[[Running], Awaitable[T]], bound_s: float, *, starts: bool) -> T:
         self.turn = self.turn or asyncio.Lock()
         try:
             async with asyncio.timeout(bound_s), self.turn:
-                return await self.within(work)
+                return await self.within(work, starts=starts)
         except TimeoutError:
             raise ToolFailed(
                 f"The browser did not finish within {seconds(bound_s)}. What it was told may have been done in part."
             ) from None
 
-    async def within(self, work: Callable[[Running], Awaitable[T]]) -> T:
+    async def within(self, work: Callable[[Running], Awaitable[T]], *, starts: bool) -> T:
         if self.alarm is not None:
             self.alarm.cancel()
         if self.rescuing is not None:
             await asyncio.wait([self.rescuing])
+        if not starts and (self.running is None or not self.running.chromium.is_connected()):
+            raise no_page()
         running = await self.launched()
         running.guard.begin()
         try:
@@ -330,8 +347,9 @@ class Browser:
         except (TimeoutError, Error):
             await self.end(gently=False)
 
-    def later(self, work: Awaitable[object]) -> None:
-        task = asyncio.ensure_future(work)
+    def later(self, work: Coroutine[Any, Any, object]) -> None:
+        # Not in the context of the call that came first, whose deadline ends before this does.
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -380,7 +398,7 @@ class Browser:
     async def watch(self, running: Running) -> None:
         """Look at what the browser's processes hold, for as long as it runs."""
         while self.running is running:
-            await asyncio.to_thread(end_large, running.folder.name, self.max_memory)
+            await asyncio.to_thread(end_large, running.folder.name, self.max_memory, self.max_total_memory)
             await asyncio.sleep(WATCH_S)
 
     async def end(self, *, gently: bool = True) -> None:
@@ -411,15 +429,13 @@ class Browser:
         running.current = tab.number
         self.listen(running, tab)
         try:
-            await page.goto(url, wait_until="commit", timeout=0)
-            # A page whose answer breaks off never comes to be loaded, and what there is of it can be read.
-            await first_of(page.wait_for_load_state("domcontentloaded", timeout=0), tab.broken.wait())
-            await settle(page)
-            return await look(tab, running.guard)
+            return await unless_crashed(tab, first_look(tab, url, running.guard, self.timeout_s * PATIENCE))
         except (Error, IngressRefused, ToolFailed) as error:
-            # The word that a download has begun comes behind that of the page that failed for it.
+            # The word that a download has begun, or that a page has crashed, comes behind that of what failed for it.
             await asyncio.sleep(SETTLE_MS / 1000)
             await drop(running, tab)
+            if tab.crashed.is_set():
+                raise crashed() from None
             if isinstance(error, Error):
                 raise why(error, tab, running.guard) from None
             raise
@@ -461,7 +477,11 @@ class Browser:
                 if is_over and request.is_navigation_request() and request.frame == tab.page.main_frame:
                     tab.broken.set()
 
+        def on_crash(_: Page) -> None:
+            tab.crashed.set()
+
         tab.context.on("page", on_page)
+        tab.page.on("crash", on_crash)
         tab.page.on("dialog", on_dialog)
         tab.page.on("download", on_download)
         tab.page.on("console", on_console)
@@ -513,12 +533,41 @@ def mark_of(home: str) -> bytes:
     return f"HOME={home}".encode()
 
 
-def end_large(home: str, most: int) -> None:
-    """Kill a process of the browser that holds more memory than a page may: so the page crashes, and not the machine."""
-    for pid in marked(mark_of(home)):
-        with suppress(OSError, ValueError, IndexError):
-            if int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE_BYTES > most:
-                os.kill(pid, signal.SIGKILL)
+def end_large(home: str, most: int, most_together: int) -> None:
+    """Kill a process of the browser that holds more memory than a page may, and the largest where all hold more than they may
+    together: so a page crashes, and not the machine."""
+    sizes = {pid: resident(pid) for pid in marked(mark_of(home))}
+    for pid in [pid for pid, size in sizes.items() if size > most]:
+        kill(pid)
+        del sizes[pid]
+    if sum(sizes.values()) <= most_together:
+        return
+    # What several processes share was counted for each of them; to divide it costs the system more than to count it.
+    shares = {pid: share_of(pid) for pid in sizes}
+    for pid in sorted(shares, key=lambda pid: shares[pid], reverse=True):
+        if sum(shares.values()) <= most_together:
+            return
+        kill(pid)
+        del shares[pid]
+
+
+def resident(pid: int) -> int:
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE_BYTES
+    return 0
+
+
+def share_of(pid: int) -> int:
+    """What a process holds, of what it shares with others its part alone."""
+    with suppress(OSError, ValueError):
+        found = SHARE.search(Path(f"/proc/{pid}/smaps_rollup").read_bytes())
+        return 0 if found is None else int(found[1]) * 1024
+    return resident(pid)
+
+
+def kill(pid: int) -> None:
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
 
 
 async def quietly(work: Awaitable[None]) -> None:
@@ -541,11 +590,48 @@ def check_url(url: str) -> None:
     check_number_spelling(re.sub(r":[0-9]*\Z", "", authority), hop=0)
 
 
+def no_page() -> IngressRefused:
+    return IngressRefused("no_page", "No page of that number is open. Open one with open_page.")
+
+
 def tab_of(running: Running, number: int) -> Tab:
     if number not in running.tabs:
-        raise IngressRefused("no_page", "No page of that number is open. Open one with open_page.")
+        raise no_page()
     running.current = number
     return running.tabs[number]
+
+
+async def unless_crashed(tab: Tab, work: Awaitable[T]) -> T:
+    """Wait for what the driver does with a page. It may wait for ever where there is no page any more."""
+    working = asyncio.ensure_future(work)
+    try:
+        await first_of(asyncio.shield(working), tab.crashed.wait())
+        if working.done():
+            return working.result()
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    raise crashed()
+
+
+def crashed() -> IngressRefused:
+    return IngressRefused(
+        "page_crashed",
+        "The page has crashed, as one does that takes more memory than it may. It is closed; open it again, or another one.",
+    )
+
+
+async def looked(running: Running, number: int) -> Look:
+    tab = tab_of(running, number)
+    try:
+        return await unless_crashed(tab, look(tab, running.guard))
+    finally:
+        await drop_crashed(running, tab)
+
+
+async def drop_crashed(running: Running, tab: Tab) -> None:
+    if tab.crashed.is_set():
+        await drop(running, tab)
 
 
 async def drop(running: Running, tab: Tab) -> None:
@@ -564,6 +650,15 @@ async def used(running: Running, number: int, ref: str, text: str | None, *, sub
     tab = tab_of(running, number)
     if not REF.match(ref):
         no_element()
+    try:
+        await unless_crashed(tab, use(tab, ref, text, submit=submit))
+        return await unless_crashed(tab, look(tab, running.guard))
+    finally:
+        await drop_crashed(running, tab)
+
+
+async def use(tab: Tab, ref: str, text: str | None, *, submit: bool) -> None:
+    """Click an element, or write into it."""
     element = tab.page.locator(f"aria-ref={ref}")
     try:
         is_there = await element.count() == 1
@@ -582,7 +677,6 @@ async def used(running: Running, number: int, ref: str, text: str | None, *, sub
         words = "The element could not be clicked." if text is None else "The element did not take the text."
         raise ToolFailed(words, Foreign(said_by(error))) from None
     await settle(tab.page)
-    return await look(tab, running.guard)
 
 
 def no_element() -> None:
@@ -591,11 +685,28 @@ def no_element() -> None:
     )
 
 
+async def first_look(tab: Tab, url: str, guard: Guard, patience_s: float) -> Look:
+    """Load a page and read it."""
+    await tab.page.goto(url, wait_until="commit", timeout=0)
+    loaded = asyncio.ensure_future(tab.page.wait_for_load_state("domcontentloaded", timeout=0))
+    try:
+        # A page whose answer breaks off never comes to be loaded, nor does one that goes on to an address of another
+        # program (mailto:, tel:) meanwhile; what there is of it can be read.
+        await first_of(asyncio.shield(loaded), tab.broken.wait(), asyncio.sleep(patience_s))
+        tab.is_loading = not loaded.done() and not tab.broken.is_set()
+    finally:
+        loaded.cancel()
+        await asyncio.gather(loaded, return_exceptions=True)
+    await settle(tab.page)
+    return await look(tab, guard)
+
+
 async def look(tab: Tab, guard: Guard) -> Look:
     """Read a page, unless it is one that must not be read."""
     check_place(tab, guard)
     title = await title_of(tab)
-    snapshot = await tab.page.aria_snapshot(mode="ai", timeout=0)
+    # A frame that was refused (of a file, of the browser itself) never answers. Of the others the time is enough for all.
+    snapshot = await tab.page.aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
     lines = [f"Address: {escape_cell(tab.page.url[:MAX_URL])}"]
     lines += [f"Title: {escape_cell(title[:MAX_NOTE])}"] if title else []
     lines += [f"{kind}: {escape_cell(text)}" for kind, text in tab.notes]
@@ -606,12 +717,14 @@ async def look(tab: Tab, guard: Guard) -> Look:
         refused=guard.refusals,
         cut=guard.cuts,
         is_broken=tab.broken.is_set(),
+        is_loading=tab.is_loading,
         dialogs=tab.dialogs,
         downloads=tab.downloads,
         popups=tab.popups,
     )
     tab.notes.clear()
     tab.dialogs = tab.downloads = tab.popups = 0
+    tab.is_loading = False
     return seen
 
 

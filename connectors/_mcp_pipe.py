@@ -182,6 +182,8 @@ async def read_lines(
     with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
         async with incoming:
             while data := await stdout.read(PIECE):
+                if watch.took(len(data)):
+                    return
                 buffer += data
                 while (at := buffer.find(b"\n", looked_at)) >= 0:
                     line, looked_at = bytes(buffer[:at]), 0

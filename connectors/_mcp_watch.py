@@ -21,6 +21,9 @@ __all__ = ["Read", "Watch", "Write"]
 # Pings of a connection that is kept are requests too.
 MAX_REQUESTS: Final = 100
 MAX_SAID: Final = 2_000
+# How many messages of the greatest length may come until something is asked again: several answers may be on their way.
+MAX_MESSAGES: Final = 16
+TOO_MUCH: Final = "The peer sent too many messages that nobody had asked for, and was left."
 
 
 @final
@@ -38,6 +41,7 @@ class Watch:
         """The end of what a program wrote to standard error."""
         self.since_asked = 0
         self.requests = 0
+        self.bytes = 0
 
     def leave(self, reason: str) -> None:
         """Give the connection up, and note why; the first reason stays."""
@@ -49,7 +53,14 @@ class Watch:
         del self.said[:-MAX_SAID]
 
     def asked(self) -> None:
-        self.since_asked = self.requests = 0
+        self.since_asked = self.requests = self.bytes = 0
+
+    def took(self, size: int) -> bool:
+        """Count what has come, messages or not, and say whether the peer was left for it."""
+        self.bytes += size
+        if self.is_too_much:
+            self.leave(TOO_MUCH)
+        return self.is_too_much
 
     def passes(self, message: types.JSONRPCMessage) -> bool:
         """Whether the SDK gets to see a message."""
@@ -65,7 +76,11 @@ class Watch:
 
     @property
     def is_too_much(self) -> bool:
-        return self.since_asked > self.limits.max_chatter or self.requests > MAX_REQUESTS
+        return (
+            self.since_asked > self.limits.max_chatter
+            or self.requests > MAX_REQUESTS
+            or self.bytes > MAX_MESSAGES * self.limits.max_message_bytes
+        )
 
 
 @final
@@ -91,7 +106,7 @@ class Read:
                 return item
             if self.watch.is_too_much:
                 break
-        self.watch.leave("The peer sent too many messages that nobody had asked for, and was left.")
+        self.watch.leave(TOO_MUCH)
         raise anyio.EndOfStream
 
     async def aclose(self) -> None:

@@ -92,11 +92,13 @@ class Guarded(httpx2.AsyncBaseTransport):
             await answer.aclose()
             self.watch.leave("The peer's answer is compressed, although that was declined.")
             raise httpx2.ReadError("compressed", request=request)
-        if not answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            # Of a stream each event is counted, by the SDK, and how many there are, by the watch.
-            answer.stream = Counted(
-                cast("httpx2.AsyncByteStream", answer.stream), self.limits.max_message_bytes, self.watch
-            )
+        body = cast("httpx2.AsyncByteStream", answer.stream)
+        if answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            # Of a stream each event is bounded by the SDK, and how many there are, by the watch. What is no event (a comment)
+            # nobody else counts.
+            answer.stream = Streamed(body, self.watch)
+        else:
+            answer.stream = Counted(body, self.limits.max_message_bytes, self.watch)
         return answer
 
     async def aclose(self) -> None:
@@ -118,6 +120,24 @@ class Counted(httpx2.AsyncByteStream):
             if self.left < 0:
                 self.watch.leave("The peer's answer is longer than what is read of one, and was not read.")
                 raise httpx2.ReadError("too long")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@final
+class Streamed(httpx2.AsyncByteStream):
+    """A stream that ends with an error where more has come than anybody asked for."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, watch: Watch) -> None:
+        self.inner = inner
+        self.watch = watch
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self.inner:
+            if self.watch.took(len(piece)):
+                raise httpx2.ReadError("too much")
             yield piece
 
     async def aclose(self) -> None:

@@ -44,6 +44,10 @@ SHUT: Final[Mapping[str, str]] = MappingProxyType(
         "memory_limit": "256MB",
         "threads": "1",
         "temp_directory": "",
+        # Views of the library show its settings to whoever asks a view of the file; these would be folders of the user.
+        "home_directory": "/",
+        "secret_directory": "/secrets",
+        "extension_directory": "/extensions",
         "lock_configuration": "true",
     }
 )
@@ -137,7 +141,7 @@ async def ask_leg(
         # tools-check: ignore[foreign-error] -- NAME holds the name of a source to 40 letters, digits and _
         failed = ToolFailed(
             f"The source {leg.source!r} gave an error instead of rows.",
-            Foreign(str(error)[:MAX_DETAIL], f"source {leg.source}"),
+            Foreign(without_folder(str(error), file)[:MAX_DETAIL], f"source {leg.source}"),
         )
     else:
         if len(rows) > max_rows:
@@ -147,9 +151,19 @@ async def ask_leg(
                 "value_too_long",
                 f"A dimension holds a text of more than {MAX_VALUE} characters, which no answer shows. Ask without it.",
             )
-        return Foreign({tuple(row[:-1]): number_of(row[-1]) for row in rows}, f"source {leg.source}")
+        return Foreign({key_of(row, file): number_of(row[-1]) for row in rows}, f"source {leg.source}")
     # Outside of the `except` blocks, so that no text of the source travels along as a context.
     raise failed
+
+
+def key_of(row: Sequence[Any], file: Path) -> Key:
+    return tuple(None if cell is None else without_folder(cell, file) for cell in row[:-1])
+
+
+def without_folder(text: str, file: Path) -> str:
+    """A text without the folder of the file, which the library shows in views of its own and in its errors."""
+    folder = str(file.resolve().parent)
+    return text if folder == "/" else text.replace(folder, "(a folder)")
 
 
 def number_of(value: object) -> Number:

@@ -11,11 +11,15 @@ import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv4Address
 from typing import Final, NoReturn, TypeAlias, cast, final
 from urllib.parse import urlsplit
 
-from connectors._addresses import address_of, is_odd_number, kind_refused
+from connectors._addresses import Address, address_of, is_odd_number, kind_refused
 from registry.errors import DeclarationError, IngressRefused, ToolFailed
 
 __all__ = [
@@ -39,9 +43,15 @@ MAX_ADDRESSES: Final = 64
 MAX_TRIES: Final = 4
 
 
+# Threads of its own: a name server that never answers keeps one for a long time, and in the loop's own pool everything else
+# that runs in a thread (programs, documents, the watch over a browser's memory) would wait behind a page's dead names.
+LOOKUPS: Final = ThreadPoolExecutor(max_workers=32, thread_name_prefix="hedgerow-lookup")
+
+
 async def resolve_by_system(host: str, port: int) -> Sequence[str]:
     """Ask the system's resolver. It runs in a thread that cannot be stopped; the wait for it is bounded by the fetch."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(LOOKUPS, look)
     return [cast("str", sockaddr[0]) for *_, sockaddr in found]
 
 
@@ -187,7 +197,7 @@ async def checked_addresses(host: str, port: int, *, rules: NetworkRules, hop: i
         return tuple(found[:MAX_TRIES])
     for text in found:
         address = address_of(text)
-        kind = "unreadable" if address is None else kind_refused(address)
+        kind = "unreadable" if address is None else kind_refused(address) or own_kind(address)
         if kind is not None:
             refuse_url(
                 hop,
@@ -196,6 +206,19 @@ async def checked_addresses(host: str, port: int, *, rules: NetworkRules, hop: i
                 code="address_refused",
             )
     return tuple(found[:MAX_TRIES])
+
+
+def own_kind(address: Address) -> str | None:
+    """Say so where an address is one of this machine's own: what listens there may count on being reached from here alone.
+
+    The system is asked from where it would send something there; nothing is sent.
+    """
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((str(address), 9))
+        if address_of(cast("str", probe.getsockname()[0])) == address:
+            return "this machine's own"
+    return None
 
 
 async def resolved(host: str, port: int, resolve: Resolver) -> list[str]:

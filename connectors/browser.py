@@ -70,7 +70,7 @@ def tools(browser: Browser) -> tuple[AnyTool, ...]:
     """Make the browser tools.
 
     Args:
-        browser: the browser, which the caller closes. It starts with the first call.
+        browser: the browser, which the caller closes. It starts with the first page.
 
     Raises:
         DeclarationError: `browser` is something else.
@@ -163,4 +163,5 @@ def happened(seen: Look) -> str:
     )
     words = [f"{number} {what}" for number, what in counted if number]
     broken = " Its answer broke off, so the end is missing." if seen.is_broken else ""
+    broken += " It is still loading; read_page shows it as it is later." if seen.is_loading else ""
     return f"{broken} Meanwhile: {', '.join(words)}." if words else broken

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 
 from connectors._addresses import address_of, kind_refused
 from connectors.http import tools
-from connectors.ingress import NetworkRules
+from connectors.ingress import NetworkRules, resolve_by_system
 from registry.errors import DeclarationError
+from tests.support.deployments import until
 from tests.support.loops import in_loop
 from tests.support.rows import rows
 from tests.support.servers import response, site
@@ -110,6 +113,46 @@ async def test_an_answer_that_is_not_a_plain_address_is_refused(odd: str, connec
 
     assert (told.code, connected) == ("address_refused", [])
     assert odd == "" or odd not in told.own
+
+
+@in_loop
+async def test_an_address_of_this_machine_is_refused_though_it_were_a_public_one(
+    connected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test has no public address, so that of loopback stands for it."""
+
+    def none_refused(_: object) -> None:
+        return None
+
+    monkeypatch.setattr("connectors._network.kind_refused", none_refused)
+
+    told = await ask(tools(NetworkRules(resolve=Answers(["127.0.0.1"]))), "fetch_url", url="http://name.example/")
+
+    assert told.own == (
+        f"Refused (address_refused): The URL names a host with an address that is this machine's own. {ADVICE}"
+    )
+    assert connected == []
+
+
+@in_loop
+async def test_names_that_nobody_answers_for_keep_nothing_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    asked = threading.Semaphore(0)
+
+    def slow(*_: object, **__: object) -> list[object]:
+        asked.release()
+        over.wait(5)
+        return []
+
+    monkeypatch.setattr("socket.getaddrinfo", slow)
+    try:
+        looking = [asyncio.create_task(resolve_by_system(f"{number}.example", 80)) for number in range(40)]
+        await until(lambda: asked.acquire(blocking=False))
+
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "at once"), 4) == "at once"
+    finally:
+        over.set()
+    assert await asyncio.gather(*looking) == [[]] * 40
 
 
 @in_loop

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from connectors import _browser
 from connectors._guard import Guard
+from connectors._process import marked
 from connectors.browser import Browser, tools
 from connectors.ingress import NetworkRules, resolve_by_system
 from registry.errors import DeclarationError
@@ -441,8 +443,39 @@ async def test_a_page_that_takes_all_memory_crashes_alone(row: dict[str, str]) -
             large = await ask(tools(browser), "open_page", url=web.url("/large"))
             again = await ask(tools(browser), "read_page", page=1)
 
-    assert (fine.code, large.code, again.code) == ("answered", "failed", "answered")
-    assert "did not finish" not in large.own
+    assert (fine.code, large.code, again.code) == ("answered", "page_crashed", "answered")
+
+
+HOLDS_200_MB = "<h1>fine</h1><script>a=[];for(i=0;i<50;i++)a.push(new Uint8Array(4e6).fill(i))</script>"
+
+
+@in_loop
+async def test_pages_that_take_too_much_together_crash_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them holds less than one may."""
+    held: list[int] = []
+
+    def end_large(home: str, most: int, most_together: int) -> None:
+        real_end_large(home, most, most_together)
+        held.append(sum(_browser.share_of(pid) for pid in marked(_browser.mark_of(home))))
+
+    real_end_large = _browser.end_large
+    monkeypatch.setattr(_browser, "end_large", end_large)
+
+    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(page(HOLDS_200_MB))
+        await writer.drain()
+
+    async with site(answer) as web:
+        with a_browser(web.host, max_memory=600_000_000, max_total_memory=900_000_000) as browser:
+            opening = [await ask(tools(browser), "open_page", url=web.url(f"/{number}")) for number in range(4)]
+            reading = [await ask(tools(browser), "read_page", page=number) for number in range(1, 5)]
+
+    codes = [told.code for told in (*opening, *reading)]
+    assert set(codes) <= {"answered", "page_crashed", "no_page"}, codes
+    assert "page_crashed" in codes, held
+    assert "answered" in codes, held
+    # What a page takes between two looks is above it.
+    assert max(held) < 1_500_000_000
 
 
 @pytest.mark.parametrize(
@@ -591,6 +624,49 @@ async def test_a_page_that_never_comes_to_rest_ends_and_takes_nothing_with_it(sc
     assert 'heading "fine"' in fine.foreign[0]
 
 
+@pytest.fixture(scope="module")
+def attacked() -> Iterator[Browser]:
+    with a_browser("127.0.0.1", timeout_s=9.0, max_pages=2) as browser:
+        yield browser
+
+
+def written_in(home: Path) -> list[Path]:
+    """What a page could have put into the browser's folder; the rest of it is the browser's own."""
+    return [found for found in home.rglob("*") if found.name.endswith((".exe", ".desktop", ".crdownload"))]
+
+
+BEHAVIOURS = rows("connectors/browser_behaviours.jsonl")
+
+
+@pytest.mark.parametrize("row", BEHAVIOURS, ids=[row["name"] for row in BEHAVIOURS])
+@in_loop
+async def test_what_a_page_does_by_itself_harms_nobody_and_no_other_page(
+    row: dict[str, Any], attacked: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("the secret of a file")
+    written = row["html"].replace("SECRET", str(tmp_path / "secret"))
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(page(written) if asked.path == "/hostile" else page("<h1>calm</h1>"))
+        await writer.drain()
+
+    async with site(answer) as web:
+        hostile = await ask(tools(attacked), "open_page", url=web.url("/hostile"))
+        again = await ask(tools(attacked), "read_page", page=attacked.last_number)
+        left = await ask(tools(attacked), "close_page", page=attacked.last_number)
+        calm = await ask(tools(attacked), "open_page", url=web.url("/"))
+        await ask(tools(attacked), "close_page", page=attacked.last_number)
+
+    said = hostile.outcome.text + again.outcome.text
+    assert hostile.code in row["codes"], hostile.outcome.text
+    assert again.code in (*row["codes"], "no_page"), again.outcome.text
+    assert left.code in ("answered", "no_page")
+    assert 'heading "calm"' in "".join(calm.foreign), calm.outcome.text
+    assert "the secret of a file" not in said
+    assert attacked.running is not None
+    assert written_in(Path(attacked.running.folder.name)) == []
+
+
 # -- the life of the browser -----------------------------------------------------------------------------------------
 
 
@@ -687,7 +763,15 @@ async def test_a_browser_that_is_not_installed_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_pages": 0}, {"timeout_s": -1}, {"max_bytes": True}, {"idle_s": "x"}, {"max_memory": 0}]
+    "wrong",
+    [
+        {"max_pages": 0},
+        {"timeout_s": -1},
+        {"max_bytes": True},
+        {"idle_s": "x"},
+        {"max_memory": 0},
+        {"max_total_memory": 0},
+    ],
 )
 def test_a_wrong_setting_is_refused_where_it_is_written(wrong: dict[str, Any]) -> None:
     with pytest.raises(DeclarationError, match="is not a number above 0"):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -322,6 +323,23 @@ async def test_a_view_that_reaches_outside_of_its_file_reads_nothing(view: str, 
     assert told.code == "failed"
     assert "root:" not in told.outcome.text
     assert told.own == "The tool failed.\nThe source 'shop' gave an error instead of rows."
+
+
+@pytest.mark.parametrize("row", rows("connectors/metric_views.jsonl"), ids=lambda row: row["name"])
+@in_loop
+async def test_a_view_of_what_the_library_says_of_itself_shows_no_folder_of_this_machine(
+    row: dict[str, str], tmp_path: Path
+) -> None:
+    view = f"SELECT DATE '2026-01-01' AS day, 1 AS amount, {row['select']} FROM {row['from']}"
+    path = tmp_path / "x.duckdb"
+    with duckdb.connect(str(path)) as file, suppress(duckdb.Error):  # what is not there cannot be shown either
+        file.execute(f"CREATE VIEW orders AS {view}")
+
+    told = await total(one_leg(path), dimensions=["country"])
+
+    assert told.code in ("answered", "failed")
+    for folder in (str(tmp_path), str(Path.home())):  # the user's own, asked once
+        assert folder not in told.outcome.text
 
 
 @pytest.mark.parametrize(

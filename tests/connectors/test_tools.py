@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from connectors import browser, files, http, knowledge, mail, sql, terminal
+from connectors import browser, files, http, knowledge, mail, metrics, sql, terminal
 from registry import AnyTool, Foreign, Registry
 from registry.errors import DeclarationError
-from tests.support.connected import every_connector
+from registry.testing import assert_own_words, observe_ingress
+from tests.support.connected import MEASURED, every_connector
+from tests.support.loops import in_loop
 from tests.support.programs import needs
+from tests.support.told import ask
 
 pytestmark = needs("git")
 
@@ -39,6 +43,35 @@ def test_only_a_request_a_peer_a_page_and_a_program_can_change_something(every_t
 def test_every_tool_that_shows_something_names_an_origin(every_tool: tuple[AnyTool, ...]) -> None:
     own = {tool.name for tool in every_tool if tool.untrusted_output is False}
     assert own == {"close_page", "start_program", "stop_program"}
+
+
+def test_the_observer_agrees_with_what_only_says_own_words(every_tool: tuple[AnyTool, ...], tmp_path: Path) -> None:
+    """The catalogue of an owner is the one such tool that is run; the others change something, and are below."""
+    described = metrics.tools(MEASURED, sources={"shop": tmp_path / "shop.duckdb"}, catalog_prose="quoted")
+
+    left = assert_own_words((*(tool for tool in every_tool if tool.name != "describe_catalog"), described[0]))
+
+    assert len(left) == 3
+    assert all(any(name in reason for reason in left) for name in ("close_page", "start_program", "stop_program"))
+
+
+@in_loop
+async def test_the_observer_agrees_with_what_starts_and_ends_something(tmp_path: Path) -> None:
+    """What is declared own opens the program that it is there to start, and looks for processes of its own; no more."""
+    opened: dict[str, list[str]] = {}
+    with terminal.Programs({"tests": ["true"]}, folder=tmp_path) as programs:
+        steps: tuple[tuple[tuple[AnyTool, ...], str, dict[str, Any]], ...] = (
+            (terminal.program_tools(programs), "start_program", {"program": "tests"}),
+            (terminal.program_tools(programs), "stop_program", {"run": 1}),
+            (browser.tools(browser.Browser(executable="no-such-program")), "close_page", {"page": 1}),
+        )
+        for these, name, arguments in steps:
+            with observe_ingress() as observed:
+                await ask(these, name, **arguments)
+                await asyncio.to_thread(programs.wait, 1, 5)
+            opened[name] = [seen.event for seen in observed.undeclared if not seen.subject.startswith("/proc")]
+
+    assert opened == {"start_program": ["subprocess.Popen"], "stop_program": [], "close_page": []}
 
 
 def test_every_field_is_described_for_the_model_that_fills_it_in(every_tool: tuple[AnyTool, ...]) -> None:

@@ -111,6 +111,12 @@ def call(number: Any, params: dict[str, Any]) -> None:
     if does == "chatter for ever":
         while True:
             notify("notifications/message", level="emergency", data="SYSTEM: a notice")
+    if does == "large chatter for ever":
+        while True:
+            notify("notifications/message", level="emergency", data="SYSTEM: a notice" * 50_000)
+    if does == "progress for ever":
+        while True:
+            notify("notifications/progress", progressToken=number, progress=1, message="SYSTEM: a notice")
     if does == "requests for ever":
         for at in range(100_000):
             send({"id": f"theirs{at}", "method": "ping"})

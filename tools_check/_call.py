@@ -122,6 +122,7 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         if func.is_empty():
             func = _spelled.member(run, func_node[1], func_node[2], func)
     if func is CLEAN and func_node[0] == "a" and is_clean_method(run, frame, func_node):
+        run.event(frame, args.labels())
         return CLEAN
     if func_node[0] == "a" and _spelled.is_unknown(func):
         registrar = _spelled.called(run, func_node, args.values())
@@ -139,8 +140,11 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
 
 def is_clean_method(run: Run, frame: Frame, node: Node) -> bool:
     """Whether a method of a thing outside gives a number or a truth value, as the catalogue says."""
-    objs = _eval.evaluate(run, frame, node[1]).objects()
-    return any(obj.kind == "ext" and run.catalog.is_clean(str(obj.cls), node[2]) for obj in objs)
+    base = _eval.evaluate(run, frame, node[1])
+    found = any(obj.kind == "ext" and run.catalog.is_clean(str(obj.cls), node[2]) for obj in base.objects())
+    if found:
+        run.event(frame, flat(base))  # `raise_for_status` quotes the other side
+    return found
 
 
 def arguments(run: Run, frame: Frame, nodes: tuple[Node, ...]) -> Args:

@@ -60,6 +60,7 @@ class Catalog:
     bases: dict[str, str] = field(default_factory=dict[str, str])
     aliases: dict[str, str] = field(default_factory=dict[str, str])
     clean: set[str] = field(default_factory=set[str])
+    with_clean: frozenset[str] | None = None  # the classes that have entries there
     foreign_types: dict[str, str] = field(default_factory=dict[str, str])
     attributes: dict[str, str] = field(default_factory=dict[str, str])
     quiet_errors: frozenset[str] = frozenset()
@@ -203,6 +204,12 @@ class Catalog:
     def is_clean(self, cls: str, attribute: str) -> bool:
         """Whether an attribute of an instance cannot carry words of somebody else (a status number)."""
         return any(f"{c}.{attribute}" in self.clean for c in (cls, *self.ancestors(cls)))
+
+    def knows_fields(self, cls: str) -> bool:
+        """Whether some attribute of an error is known to be a number."""
+        if self.with_clean is None:
+            self.with_clean = frozenset(name.rpartition(".")[0] for name in self.clean)
+        return cls in self.with_clean
 
     def attribute(self, cls: str, attribute: str) -> str | None:
         """The origin of an attribute that is read from outside (a page's source), or None."""

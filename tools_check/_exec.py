@@ -337,6 +337,11 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
                     picked.append(value)
     if not refs and raised:
         picked = list(raised.values())
+    known = sorted(
+        n for ref in refs if isinstance(ref, Ext) and run.catalog.knows_fields(n := run.catalog.resolve(ref.qname))
+    )
+    if known and picked:  # what such an error is made of besides its text: `error.code`
+        picked.append(of(*(run.new(frame, "ext", name) for name in known)))
     if refs and all(isinstance(ref, Ext) and run.catalog.resolve(ref.qname) in FAILURES for ref in refs):
         caught = caught_value(picked)
         names = sorted(run.catalog.resolve(ref.qname) for ref in refs)

@@ -142,10 +142,11 @@ def joined(run: Run, frame: Frame, items: Value, site: int) -> Value:
     parts = _eval.iterate(run, frame, items)
     held = run.new(frame, "tuple")
     held.exact = False
-    held.elem = join(
-        Value(parts.labels, frozenset({DATA})),
-        *(inside(run, frame, obj, site) for obj in parts.objects() if obj.kind == "foreign"),
-    )
+    inner = [inside(run, frame, obj, site) for obj in parts.objects() if obj.kind == "foreign"]
+    wrapped = frozenset(obj for value in inner for obj in value.objects() if obj.kind == "foreign")
+    inner += [inside(run, frame, obj, site) for obj in sorted(wrapped, key=lambda obj: obj.serial)]
+    everything = join(Value(parts.labels, frozenset({DATA})), *inner)
+    held.elem = Value(everything.labels, everything.refs - wrapped, everything.consts)
     return foreign(run, frame, of(held), site)
 
 

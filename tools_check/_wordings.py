@@ -19,7 +19,13 @@ HINTS: Final = (
     b"as a data", b"data only", b"data-only", b"obey", b"comply", b"third part", b"third-part", b"external", b"generated",
     b"authority", b"act on it", b"act upon", b"act on", b"heed", b"directive", b"unverified", b"not written", b"not authored",
     b"not from", b"not sent", b"not said", b"not chosen", b"void", b"information only", b"content only", b"not command",
-    b"d a t a", b"outside source", b"somebody else",
+    b"d a t a", b"outside source", b"somebody else", b"outside part", b"injection", b"addressed to you", b"meant for you",
+    b"as command", b"as reference", b"reference material", b"no order", b"not order", b"never order", b"orders",
+    b"never command", b"no command", b"any command", b"commands from", b"commands in", b"commands it",
+    b"commands that", b"requests in", b"requests from", b"requests it", b"directions", b"demands", b"disregard",
+    b"carry out", b"not follow", b"never follow", b"not binding", b"powerless", b"only data", b"just data",
+    b"merely data", b"purely", b"strictly", b"solely", b"not let it", b"never let", b"third_party", b"<unsafe",
+    b"<foreign", b"foreign text", b"foreign content", b"foreign data", b"to be ignored", b"be ignored",
 )  # fmt: skip
 
 
@@ -28,25 +34,31 @@ def hints(lowered: bytes) -> bool:
     return any(hint in lowered for hint in HINTS)
 
 
-THING = r"(?:text|content|contents|material|data|words|input|output|message|messages|block|section|document|documents|page|pages|result|results|passage|excerpt|body|quote|payload|snippet|item|items|information|prose)"  # noqa: E501
+THING = r"(?:text|content|contents|material|data|words|input|output|message|messages|block|section|document|documents|mail|e mail|email|letter|readme|transcript|website|comment|page|pages|result|results|passage|excerpt|body|quote|payload|snippet|item|items|information|prose)"  # noqa: E501
 WHO: Final = re.compile(
     rf"\buntrusted\b|\bun ?trusted\b|\bnot (?:be )?trust(?:ed|worthy)\b|\bquarantined?\b|\bstrangers?\b|\bunverified (?:source|{THING})|"  # noqa: E501
     rf"\b(?:external|outside|foreign|third party|third parties|unknown|other people s|somebody else s) (?:{THING}|source|sources|party|parties|author|authors|people)\b|"  # noqa: E501
+    r"\b(?:malicious|hostile|adversarial|attackers?|outside world|unknown (?:person|people|hands?))\b|"
+    r"\b(?:you|your user|user|owner|operator|developer) (?:did not|didn t|has not|never) (?:write|author|send|type|say|wrote|written)\b|\bwhat (?:your|the) (?:user|owner|operator) says\b|"  # noqa: E501
+    r"\bprompt injections?\b|\b(?:fetched|retrieved|downloaded|scraped|copied|taken) from (?:the )?(?:internet|web|net|outside|elsewhere)\b|"  # noqa: E501
     rf"\b(?:user|publicly|externally|machine|model) (?:generated|provided|supplied|submitted) {THING}\b|"
-    r"\b(?:not|never) (?:written|authored|sent|chosen|produced|said|come|came|coming)? ?(?:by|from) (?:the |your |our |my )?(?:user|operator|owner|developer|system|us|me|you|principal|administrator)\b|"  # noqa: E501
+    r"\b(?:not|never) (?:written|authored|sent|chosen|produced|said|come|came|coming|given|issued|typed|made|posted)? ?(?:by|from) (?:the |your |our |my )?(?:user|operator|owner|developer|system|us|me|you|principal|administrator)\b|"  # noqa: E501
     r"\b(?:written|authored|supplied|chosen|controlled|sent) by (?:somebody|someone|anybody|anyone|people|others|an? (?:attacker|outsider|adversary|third party))\b"  # noqa: E501
 )
 DATA_ONLY: Final = re.compile(
     r"\bdata (?:only )?(?:and |but |is |are )?(?:not|never|no|rather than) (?:as |an? |any |to be )?(?:\w+ )?(?:instructions?|commands?|orders?|directives?|requests?|prompts?)\b|"  # noqa: E501
-    r"\b(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b|\b(?:data|information|content|reference) only\b|"  # noqa: E501
+    r"\b(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b(?! (?:directives?|sections?|files?|types?|fields?|columns?|rows?|lines?|bytes?|cells?|sets?|points?|tables?|packets?|changes)\b)|\b(?:data|information|content|reference) only\b|"  # noqa: E501
     r"\b(?:treat|treated|regard|consider|handle|interpret)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|content|text|reference)\b|"  # noqa: E501
     # "Read a page as text" says how it is decoded; "read it as data" says what it is not.
     r"\b(?:read|use|view)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|reference)\b|"
-    r"\bnot (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?)[^.]{0,20}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"  # noqa: E501
+    r"\bnot (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?)[^.]{0,80}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"  # noqa: E501
     r"\bnot (?:instructions?|commands?|orders?)\b"
 )
 OBJECT = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?|it|them|this|that|anything|what)"
-ORDERS = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?)"
+# "For information only" is said of settings too; alone it says something of a text.
+WEAK: Final = re.compile(r"\b(?:information|reference) only\b|\bonly (?:for )?(?:information|reference)\b")
+OF_TEXT: Final = re.compile(rf"\b{THING}\b")
+ORDERS = r"(?:instructions?|commands?|orders?|directives?|directions|demands?|requests?|prompts?)"
 OBEY: Final = re.compile(
     rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be) (?:\w+ ){{0,2}}?(?:follow|following|followed)\b(?= (?:\w+ ){{0,4}}?{ORDERS}\b)|"  # noqa: E501
     rf"\b{ORDERS} (?:\w+ ){{0,6}}?(?:must not|should not|shall not|never|cannot|are not to|is not to|not to) be (?:followed|obeyed|executed|acted)\b|"  # noqa: E501
@@ -54,10 +66,15 @@ OBEY: Final = re.compile(
     r"\b(?:do not|don t|dont|never|must not|should not|cannot) (?:comply|obey)\b|"
     r"\b(?:ignore|disregard|discard)\b (?:\w+ ){0,3}(?:instructions?|commands?|directives?|requests?|orders?) (?:\w+ ){0,3}?(?:in|inside|within|from|contained|embedded|that|it|found|below|between)\b|"  # noqa: E501
     r"\b(?:try|tries|attempts?|trying|attempting|asks?|tells?|wants?) (?:to )?(?:instruct|command|direct|manipulate|order) (?:you|the model|the assistant)\b|"  # noqa: E501
+    r"\b(?:do not|don t|dont|never|must not|should not|cannot) let (?:it|them|this|that|anything|the \w+|these \w+)(?: \w+){0,3} (?:change|instruct|direct|steer|influence|affect|alter|tell|command|guide)\b|"  # noqa: E501
+    r"\b(?:cannot|can not|can t|may not|must not|does not|can never|never) (?:give|issue) (?:you |the model |the assistant |any )*(?:orders?|instructions?|commands?)\b|"  # noqa: E501
+    r"\b(?:anything|whatever|what|everything) (?:it|they|this|the \w+) (?:asks?|says?|requests?|demands?|wants?|tells?)(?: \w+){0,4} (?:ignored|disregarded)\b|"  # noqa: E501
+    r"\bnot (?:addressed to|meant for|directed at) you\b|\btake no (?:orders?|instructions?|commands?)\b|"
+    r"\b(?:must|should|may|can) not (?:change|affect|influence|alter) (?:what|how|your)\b|"
     r"\bare not (?:your |from )?(?:instructions?|orders?|commands?)\b"
 )
 POINTING: Final = re.compile(
-    rf"\b(?:below|following|follows(?! (?:\w+ )?(?:redirects?|links?|symlinks?)\b)|above|inside|within|between|enclosed|contained|in the box|delimited|wrapped|quoted)\b|\b(?:this|the|these|retrieved|fetched|tool|tool s|search|web) {THING}\b|^{THING}\b"  # noqa: E501
+    rf"\b(?:below|following|follows(?! (?:\w+ )?(?:redirects?|links?|symlinks?)\b)|above|inside|within|between|enclosed|contained|in the box|delimited|wrapped|quoted|attached)\b|\b(?:this|the|these|retrieved|fetched|tool|tool s|search|web) {THING}\b|^{THING}\b"  # noqa: E501
 )
 MARK: Final = re.compile(
     r"<\s*/?\s*(?:[a-z0-9]+[-_ ])?(?:untrusted|unsafe|quarantined?|unverified|external[-_ ](?:content|data|text|source)|foreign[-_ ](?:content|data|text)|third[-_ ]?party)(?:[-_ ]?\w+)*[^<>]{0,80}>|"  # noqa: E501
@@ -103,6 +120,8 @@ def is_fence(text: str) -> bool:
         data = bool(DATA_ONLY.search(passage))
         obey = bool(OBEY.search(passage)) and not ATTACK.search(passage)
         pointing = bool(POINTING.search(passage))
+        if pointing and data and not obey and not OF_TEXT.search(WEAK.sub("", passage)):
+            pointing = bool(DATA_ONLY.search(WEAK.sub("", passage)))
         if (data or obey) and (who or (data and obey) or pointing):
             return True
     return False
@@ -154,6 +173,11 @@ def constants(module: ModuleIR) -> dict[str, str]:
                 if target[0] == "n":
                     text = value[1] if value and value[0] == "k" and isinstance(value[1], str) else None
                     table[target[1]] = text if target[1] not in table else None
+                    row = value[1] if value and value[0] in ("l", "t") else ()
+                    if row and all(item[0] == "k" and isinstance(item[1], str) for item in row):
+                        table[ROW + target[1]] = (
+                            ROW.join(item[1] for item in row) if ROW + target[1] not in table else None
+                        )
 
     enter(module.body)
     for definition in module.defs:
@@ -223,6 +247,7 @@ def collect(node: Node, ordinal: int, table: dict[str, str], out: list[Text]) ->
 
 
 HOLE: Final = "\0"
+ROW: Final = "\1"  # before the name of a list of texts in the table of constants, and between these
 
 
 def build(node: Node, table: dict[str, str]) -> tuple[str, bool] | None:
@@ -243,11 +268,14 @@ def build(node: Node, table: dict[str, str]) -> tuple[str, bool] | None:
         a, b = left or (HOLE, True), right or (HOLE, True)
         return a[0] + b[0], a[1] or b[1]
     if tag == "x" and node[2][0] == "a":
-        if node[2][2] == "join" and len(node[3]) == 1 and node[3][0][2][0] in ("l", "t"):
+        given: Node = node[3][0][2] if node[2][2] == "join" and len(node[3]) == 1 else ("k", None)
+        if given[0] == "n" and ROW + str(given[1]) in table:
+            given = ("l", tuple(("k", text) for text in table[ROW + given[1]].split(ROW)))
+        if given[0] in ("l", "t"):
             separator = build(node[2][1], table) or named(node[2][1], table)
             if separator is None:
                 return None
-            items = [part_text(item, table) for item in node[3][0][2][1]]
+            items = [part_text(item, table) for item in given[1]]
             return separator[0].join(items), any(HOLE in item for item in items)
         if node[2][2] in ("format", "replace", "strip", "upper", "lower", "rstrip", "lstrip"):
             inner = build(node[2][1], table) or named(node[2][1], table)

@@ -2,6 +2,7 @@
 
 The rows are copies of the shared corpora `taint` and `wordings`; about as many of their kinds are held back. `variants` are
 our own: one small tool for each way that Python has of handing a value on, and a clean twin where there is one.
+`wordings_own` are texts of our own that word a fence, and near misses.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tools_check._check import Options, check_paths
 
 TAINT = rows("taint.jsonl")
 VARIANTS = rows("variants.jsonl")
-WORDINGS = rows("wordings.jsonl")
+WORDINGS = rows("wordings.jsonl") + rows("wordings_own.jsonl")
 
 
 @pytest.mark.parametrize("row", TAINT, ids=[r["id"] for r in TAINT])

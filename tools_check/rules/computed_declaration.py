@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tools_check._analysis import Judged
 from tools_check._facts import Facts, tool_name
 from tools_check._finding import Case, Finding
-from tools_check._ir import Node, walk
+from tools_check._ir import Node, dotted, walk
 from tools_check._values import Cls, Func, Method, Obj, Partial, Value
 from tools_check.rules._cases import LINES, tool
 
@@ -34,8 +34,8 @@ def check(facts: Facts) -> Iterator[Finding]:
         if is_computed(value):
             if written is not None and is_text(written):
                 continue
-        elif written is None or written[0] != "x" or ("bool", False) not in value.consts:
-            continue  # what a call gives is False today
+        elif written is None or written[0] != "x" or (dotted(written[2]) or "").endswith("cast") or not is_false(value):
+            continue  # what a call gives may be False today alone
         name = tool_name(judged)
         yield facts.finding(
             "computed-declaration",
@@ -58,6 +58,12 @@ def is_computed(value: Value) -> bool:
     if not value.exact:
         return True
     return len(value.consts) > 1 and ("bool", False) in value.consts
+
+
+def is_false(value: Value) -> bool:
+    return (
+        value.exact and value.consts == {("bool", False)} and not any(isinstance(r, Func | Partial) for r in value.refs)
+    )
 
 
 def declaration(judged: Judged) -> Node | None:

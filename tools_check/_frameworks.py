@@ -193,7 +193,8 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
         style, parameters = maker
         for i, parameter in enumerate(parameters):
             value = args.get(i if parameter != "tools" else -1, parameter)
-            for item in functions_in(value):
+            items = functions_in(value)
+            for item in () if len(items) > 1 and _offered.looks_at_itself(run, items) else items:
                 record(run, style, item, dispatcher=parameter == "on_call_tool")
         return None
     style = run.frameworks.requesters.get(name)

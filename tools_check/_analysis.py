@@ -20,12 +20,14 @@ from tools_check._spelled import DECORATORS
 from tools_check._values import (
     CLEAN,
     EMPTY,
+    PLAIN_KINDS,
     Cls,
     Ext,
     Func,
     Import,
     Label,
     Labels,
+    Method,
     Obj,
     Partial,
     Value,
@@ -34,6 +36,7 @@ from tools_check._values import (
     join_labels,
     of,
     sorted_refs,
+    with_labels,
 )  # fmt: skip
 from tools_check._worlds import worlds
 
@@ -416,6 +419,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     except RecursionError:
         answer = deeper(run, tool.path)
     run.seeking = False
+    answer = with_labels(answer, read_of_clients(run, frame, answer, tool.site))
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs, module=module)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(
@@ -448,9 +452,42 @@ def follow_handler(run: Run, frame: Frame, tool: ToolSeen, handler: Value) -> Va
             names = [p.name for p in module.ir.defs[ref.at].params if p.kind in ("p", "k")]
             given = {name: of(_frameworks.ARGUMENTS) for name in names[-1:]}
             run.dispatching = tool.style
-        out.append(_invoke.call_with_types(run, frame, ref, given, outside=True))
+        wrapped = None if tool.dispatcher or module is None else through_wrapper(run, ref, module, tool.definition)
+        if wrapped is not None:
+            out.append(_invoke.invoke(run, frame, ref, wrapped, tool.site))
+        else:
+            out.append(_invoke.call_with_types(run, frame, ref, given, outside=True))
         run.dispatching = None
     return join(*out)
+
+
+def read_of_clients(run: Run, frame: Frame, answer: Value, site: int) -> Labels:
+    """What an answer reads of a client without calling it: `return self.db.schema`."""
+    values = [answer, *(child for obj in answer.objects() if obj.kind in PLAIN_KINDS for child in obj.children())]
+    out: list[Labels] = []
+    for ref in (ref for value in values for ref in sorted_refs(value)):
+        if isinstance(ref, Method) and ref.kind == "ext":
+            owner, _, name = run.catalog.resolve(ref.name).rpartition(".")
+            origin = run.catalog.held_by_client(owner)
+            if origin is not None and not run.catalog.is_clean(owner, name):
+                out.append(run.source(frame, site, ref.name, origin))
+    return join_labels(out)
+
+
+def through_wrapper(run: Run, ref: Func, module: Module, original: Func | None) -> _call.Args | None:
+    """What a wrapper that takes anything is called with: what the function under it takes, its instance first."""
+    if original is None or (ref.module, ref.at) == (original.module, original.at) or ref.self_value is not None:
+        return None
+    if "*" not in {p.kind for p in module.ir.defs[ref.at].params}:
+        return None
+    home = run.project.module(original.module)
+    if home is None:
+        return None
+    bound = on_instance(run, original, home)
+    args = _invoke.arguments_by_type(run, home, bound, outside=True)
+    if bound.self_value is None:
+        return args
+    return _call.Args((bound.self_value, *args.positional), args.keywords, args.star, args.dstar)
 
 
 def on_instance(run: Run, func: Func, module: Module | None) -> Func:

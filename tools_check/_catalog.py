@@ -168,6 +168,13 @@ class Catalog:
         owners = (part for part in qname.split(".")[:-1] if part[:1].isupper())
         return any(VARIANT.sub("", owner).endswith(self.clients) for owner in owners)
 
+    def held_by_client(self, cls: str) -> str | None:
+        """The origin of what a client's attribute gives that is no method: a database's schema, an account's profile."""
+        library = self.library(cls)
+        if library is not None:
+            return library.origin if library.default == "source" and library.methods in (None, "source") else None
+        return cls.partition(".")[0] if cls.endswith(self.clients) else None
+
     def reads_prompts(self, qname: str) -> bool:
         """Whether what is given to a call of this name is read by a model."""
         library = self.library(self.resolve(qname))

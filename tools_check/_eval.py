@@ -85,9 +85,13 @@ def on_name(run: Run, frame: Frame, node: Node) -> Value:
 
 # -- attributes and items
 
+NONE: Final = const(None)
+
 
 def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
     base = evaluate(run, frame, node[1])
+    if base is NONE and node[1][0] == "a":
+        return EMPTY  # a field that is nothing so far as is seen, and is used: somebody fills it elsewhere
     found = attribute(run, frame, base, node[2], node[3])
     kept = _kept.of_state(run, node[1], base, node[2])
     if kept is not None:

@@ -81,7 +81,10 @@ def on_assign(run: Run, frame: Frame, s: Node) -> bool:
     for target in s[2]:
         assign(run, frame, target, value)
         if target[0] in ("n", "a"):
-            _offered.held(run, target[1 if target[0] == "n" else 2], value)
+            name = target[1 if target[0] == "n" else 2]
+            _offered.held(run, name, value)
+            if s[3][0] == "C" and run.frameworks is not None and _offered.holds(name):
+                _offered.looped(run, frame, s[3])
     return True
 
 

@@ -199,7 +199,8 @@ def made_by(run: Run, frame: Frame, name: str, args: _call.Args) -> Value | None
             value = args.get(-1, parameter)
             if value is None and parameter != "tools":
                 value = args.get(i, parameter)
-            for item in functions_in(value) if parameter != COMPONENT else runs_of(run, value):
+            items = functions_in(value) if parameter != COMPONENT else runs_of(run, value)
+            for item in () if len(items) > 1 and _offered.looks_at_itself(run, items) else items:
                 record(run, style, item, dispatcher=parameter == "on_call_tool")
         return None
     style = run.frameworks.requesters.get(name)

@@ -264,15 +264,28 @@ def call_with_types(
     if module is None:
         return EMPTY
     definition = module.ir.defs[func.at]
+    args = arguments_by_type(run, module, func, given, outside=outside)
+    return invoke(run, frame, func, args, definition.ordinal << 10 | 1023)
+
+
+def arguments_by_type(
+    run: Run, module: Module, func: Func, given: dict[str, Value] | None = None, *, outside: bool = False
+) -> _call.Args:
+    """What a function is given of which only the types of its parameters are known."""
+    definition = module.ir.defs[func.at]
     inner = Frame(module, definition, Env(func.env))
     inner.owner = func.owner
     keywords: list[tuple[str, Value]] = []
     positional: list[Value] = []
+    spread: Obj | None = None
     skip = func.self_value is not None
     for param in definition.params:
         if skip:
             skip = False
             continue
+        if param.kind == "**" and outside:
+            spread = Obj("dict")
+            spread.elem, spread.exact = CLEAN, False
         if param.kind in ("*", "**"):
             continue
         if given and param.name in given:
@@ -291,4 +304,4 @@ def call_with_types(
             keywords.append((param.name, value))
         else:
             positional.append(value)
-    return invoke(run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023)
+    return _call.Args(tuple(positional), tuple(keywords), None, of(spread) if spread is not None else None)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from tools_check import _call, _classes, _frameworks, _invoke, _kept, _names, _spelled
+from tools_check import _call, _classes, _eval, _frameworks, _invoke, _kept, _names, _spelled
 from tools_check._ir import GENERATOR, Def, Node, walk
 from tools_check._link import Module, last_name
 from tools_check._run import Frame, Run, definition_of
@@ -83,6 +83,7 @@ METHODS: Final[tuple[str, ...]] = (
     "call_tool", "execute_tool", "handle", "forward", "handle_call",
 )  # fmt: skip
 INNER: Final[tuple[str, ...]] = ("_run", "_arun", "_execute", "_call", "__call__")
+METHOD_NAMES: Final = frozenset((*METHODS, *INNER))
 SAYS: Final = frozenset({"description", "desc", "get_description"})
 TAKES: Final = _spelled.SCHEMAS | frozenset(
     {"get_parameters", "get_schema", "get_input_schema", "get_args_schema", "get_tool_description", "get_tool_definition",
@@ -113,6 +114,15 @@ def held(run: Run, name: str, value: Value) -> None:
     """Something that is called `tools` holds these."""
     if run.frameworks is not None and value.refs and holds(name):
         note_all(run, value)
+
+
+def looped(run: Run, frame: Frame, node: Node) -> None:
+    """`tools=[schema_of(f) for f in functions]`: the functions that such a list is made of."""
+    for _, iterated, _ in node[4]:
+        item = _eval.iterate(run, frame, _eval.evaluate(run, frame, iterated))
+        parts = [item, *(child for obj in item.objects() if obj.kind == "tuple" for child in obj.children())]
+        for part in parts:
+            note_items(run, Value(refs=frozenset(functions_of(part))))
 
 
 def note_all(run: Run, value: Value, depth: int = 0) -> None:
@@ -196,6 +206,9 @@ def given(run: Run, frame: Frame, node: Node, func: Value, args: _call.Args) -> 
         return  # ours: they have their own style
     for name, value in args.keywords:
         held(run, name, value)
+    for _, keyword, value in node[3]:
+        if keyword and value[0] == "C" and holds(keyword):
+            looped(run, frame, value)
     callee = node[2]
     short = last_name(callee)
     if short in SURE or (short in GIVERS and callee[0] == "a" and is_taker(short, spelled(run, callee, func))):
@@ -214,10 +227,20 @@ def given(run: Run, frame: Frame, node: Node, func: Value, args: _call.Args) -> 
             if name in FUNCTION_LISTS:
                 note_all(run, value)
         if RECORDS.fullmatch(record):
-            functions = [v for name, v in args.keywords if name in _spelled.FUNCTIONS] + list(args.positional[:3])
+            functions = functions_given(run, func, args)
             for value in functions:
                 for item in _frameworks.functions_in(Value(refs=frozenset(functions_of(value)))):
                     _spelled.note(run, item)
+
+
+def functions_given(run: Run, func: Value, args: _call.Args) -> list[Value]:
+    """What a record of a tool is made with in the places of its function."""
+    out = [v for name, v in args.keywords if name in _spelled.FUNCTIONS]
+    known = [ref for ref in sorted_refs(func) if isinstance(ref, Cls)]
+    for cls in known:
+        fields = _spelled.given(run, cls, args.positional, args.keywords)
+        out += [v for name, v in fields.items() if name in _spelled.FUNCTIONS]
+    return out if known else out + list(args.positional[:3])
 
 
 def is_taker(method: str, receiver: str) -> bool:
@@ -236,6 +259,13 @@ def of_list(value: Value) -> Value:
     obj = Obj("list")
     obj.elem = value
     return of(obj)
+
+
+def looks_at_itself(run: Run, items: Iterable[Value]) -> bool:
+    """Whether functions were found by looking through a thing of which one runs right now: the rest is no tool either."""
+    running = {(f.module.name, f.definition.ordinal) for f in run.stack if f.definition is not None}
+    refs = [ref for item in items for ref in item.refs if isinstance(ref, Func)]
+    return any((r.module, d.ordinal) in running for r in refs if (d := definition_of(run, r)) is not None)
 
 
 def given_classes(run: Run, short: str, value: Value) -> None:
@@ -411,6 +441,7 @@ def by_schema(run: Run, modules: list[Module]) -> None:
 
 def by_method(run: Run, module: Module, described: Mapping[str, set[str]]) -> None:
     """Methods that have the names of schemas, all with the same words before or after them."""
+    by_function(run, module, described)
     for index in range(len(module.ir.classes)):
         cls = Cls(module.name, index)
         if cls not in run.class_env:
@@ -425,14 +456,25 @@ def by_method(run: Run, module: Module, described: Mapping[str, set[str]]) -> No
                         note_method(run, cls, f"{before}{name}{after}")
 
 
+def by_function(run: Run, module: Module, described: Mapping[str, set[str]]) -> None:
+    """Functions of a module likewise; those that have the bare names are known already."""
+    own = {d.name: i for i, d in enumerate(module.ir.defs) if d.owner < 0 and d.parent < 0}
+    for before in BEFORE:
+        for after in AFTER:
+            hits = [n for n in described if (before or after) and f"{before}{n}{after}" in own]
+            for name in sorted(hits) if len(hits) >= 2 else ():
+                func = Func(module.name, own[f"{before}{name}{after}"], None, None, None)
+                if (func.module, func.at) not in _spelled.listed(run):
+                    _frameworks.record(run, _spelled.STYLE, of(func))
+
+
 def by_comparison(run: Run, module: Module, described: Mapping[str, set[str]]) -> None:
     """A function that asks which of the described names it was given answers for all of them."""
     for index, written in enumerate(module.ir.defs):
         names = {p.name for p in written.params}
         if not names or not any(n in module.spoken()[index].mentioned for n in described):
             continue
-        asked = {n for n in compared(written.body, names) if n in described}
-        if not asked or (len(asked) < 2 and len(described) > 1):
+        if not answers_for(compared(written.body, names), described):
             continue
         func = Func(module.name, index, run.closures.get((module.name, index)), None, None)
         if written.owner >= 0:
@@ -447,11 +489,26 @@ def by_comparison(run: Run, module: Module, described: Mapping[str, set[str]]) -
             _frameworks.record(run, _spelled.STYLE, of(func), dispatcher=True)
 
 
+def answers_for(asked: set[str], described: Mapping[str, set[str]]) -> bool:
+    """Whether names are most of those that some module describes: whoever asks for one or two of many has another reason."""
+    places = set[str]().union(*(described[n] for n in asked if n in described))
+    for place in places:
+        told = {n for n, where in described.items() if place in where}
+        if 2 * len(asked & told) >= len(told):
+            return True
+    return False
+
+
 def compared(body: Node, names: set[str]) -> set[str]:
     """The constants that parameters are compared with, or matched against."""
     out: set[str] = set()
+    asked = {("n", name) for name in names}
     for node in walk(body):
-        if node[0] == "cmp" and any(v in (("n", n) for n in names) for v in node[1]):
+        if (
+            node[0] == "cmp"
+            and (node[1][0] in asked or {"In", "NotIn"}.isdisjoint(node[2]))
+            and any(v in asked for v in node[1])
+        ):
             out.update(k for v in node[1] for k in constants(v))
         elif isinstance(node[0], int) and node[1] == "match" and node[2][0] == "n" and node[2][1] in names:
             out.update(k for pattern, _, _ in node[3] for k in constants(pattern))
@@ -519,7 +576,41 @@ def module_offers(run: Run, module: Module) -> None:
     for index in range(len(module.ir.classes)):
         for name, value in list(run.class_env.get(Cls(module.name, index), {}).items()):
             held(run, name, value)
+    named_in_strings(run, module)
     listers(run, module)
+
+
+def named_in_strings(run: Run, module: Module) -> None:
+    """A module's collection of tools may name classes and functions by where they are: `"pkg.search.Search"`."""
+    for statement in module.ir.body:
+        targets = statement[2] if statement[1] == "=" else (statement[2],) if statement[1] == "ann" else ()
+        value = statement[3] if statement[1] == "=" else statement[4] if statement[1] == "ann" else None
+        if value is None or not any(t[0] == "n" and holds(t[1]) for t in targets):
+            continue
+        for node in walk(value):
+            if node[0] == "k" and isinstance(node[1], str):
+                note_path(run, module, node[1])
+            elif node[0] in ("t", "l") and len(node[1]) == 2 and all(i[0] == "k" for i in node[1]):
+                note_path(run, module, ".".join(str(i[1]) for i in node[1]))
+
+
+PATH: Final = re.compile(r"\.*\w+(?:\.\w+)*[.:]\w+")
+
+
+def note_path(run: Run, module: Module, text: str) -> None:
+    """What a path names, where it is among the files: a class with all that it offers, or a function."""
+    if not PATH.fullmatch(text):
+        return
+    place, name = re.split(r"[.:](?=\w+$)", text)
+    level = len(place) - len(place.lstrip("."))
+    place = run.project.absolute(module, level, place[level:])
+    if run.project.module(place) is None:
+        return
+    value = _names.member(run, place, name)
+    note_items(run, Value(refs=frozenset(functions_of(value))))
+    for ref in sorted_refs(value):
+        if isinstance(ref, Cls):
+            note_class(run, ref, whole=METHOD_NAMES.isdisjoint(run.class_env.get(ref, ())))
 
 
 def listers(run: Run, module: Module) -> None:
@@ -527,6 +618,8 @@ def listers(run: Run, module: Module) -> None:
     for index, written in enumerate(module.ir.defs):
         if written.name not in LISTERS or written.flags & GENERATOR or written.parent >= 0:
             continue
+        if "ToolDef" in module.spoken()[index].mentioned:
+            continue  # ours: they have their own style
         if written.owner < 0:
             value = _invoke.call_with_types(run, Frame(module, None, None), Func(module.name, index, None, None, None))
             note_all(run, value)
@@ -633,11 +726,17 @@ DISPLAYS: Final = ("l", "d", "t", "C", "b", "S")
 
 def displays(node: Node) -> bool:
     """Whether tools are put together here: a list or dict under such a name, as a variable or as an argument."""
-    if isinstance(node[0], int) and len(node) > 3 and node[1] in ("=", "ann"):
-        targets, value = (node[2], node[3]) if node[1] == "=" else ((node[2],), node[4])
-        return bool(value) and value[0] in DISPLAYS and any(t[0] in ("n", "a") and holds(last_name(t)) for t in targets)
-    if node[0] == "x" and len(node) == 4:
-        if node[2][0] == "a" and node[2][2] in ("append", "extend", "update") and holds(last_name(node[2][1])):
-            return True
-        return any(kw and (holds(kw) or kw in FUNCTION_LISTS) and v[0] in DISPLAYS for _, kw, v in node[3])
-    return False
+    tag = node[0]
+    if isinstance(tag, int):
+        if node[1] not in ("=", "ann"):
+            return False
+        targets = node[2] if node[1] == "=" else (node[2],)
+        value: Node | None = node[3] if node[1] == "=" else node[4]
+        if value is None or value[0] not in DISPLAYS:
+            return False
+        return any(t[0] in ("n", "a") and holds(last_name(t)) for t in targets)
+    if tag != "x" or len(node) != 4:
+        return False
+    if node[2][0] == "a" and node[2][2] in ("append", "extend", "update") and holds(last_name(node[2][1])):
+        return True
+    return any(kw and (holds(kw) or kw in FUNCTION_LISTS) and v[0] in DISPLAYS for _, kw, v in node[3])

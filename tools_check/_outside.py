@@ -313,6 +313,10 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     for ref in sorted_refs(base):
         if isinstance(ref, Ext):
             out.append(of(Ext(run.catalog.any_source(ref.qname) or f"{ref.qname}.getattr")))
+        if isinstance(ref, Cls):
+            for n, value in sorted(run.class_env.get(ref, {}).items()):
+                if any(isinstance(r, Func) for r in value.refs) and not n.startswith("__"):
+                    out.append(_classes.class_member(run, frame, ref, n, site))
         if isinstance(ref, Mod):
             module = run.project.module(ref.name)
             out.extend(

@@ -32,6 +32,7 @@ from tools_check._values import (
     Partial,
     Value,
     Wrapped,
+    flat,
     join,
     join_labels,
     of,
@@ -419,7 +420,8 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     except RecursionError:
         answer = deeper(run, tool.path)
     run.seeking = False
-    answer = with_labels(answer, read_of_clients(run, frame, answer, tool.site))
+    if not flat(answer):
+        answer = with_labels(answer, read_of_clients(run, frame, answer, tool.site))
     own, theirs = _ours.answer_labels(run, frame, answer, tool.site)
     judged = Judged(tool=tool, own=own, theirs=theirs, module=module)
     judged.fenced = any(o.kind == "fenced" for o in answer.objects()) or any(

@@ -62,7 +62,9 @@ def is_computed(value: Value) -> bool:
 
 def is_false(value: Value) -> bool:
     return (
-        value.exact and value.consts == {("bool", False)} and not any(isinstance(r, Func | Partial) for r in value.refs)
+        value.exact
+        and value.consts == frozenset({("bool", False)})
+        and not any(isinstance(r, Func | Partial) for r in value.refs)
     )
 
 

@@ -290,4 +290,17 @@ def call_with_types(
             keywords.append((param.name, value))
         else:
             positional.append(value)
-    return invoke(run, frame, func, _call.Args(tuple(positional), tuple(keywords)), definition.ordinal << 10 | 1023)
+    star, dstar = None, None
+    if outside:  # what a model gives besides: `**arguments` of a handler are not empty
+        kinds = {param.kind for param in definition.params}
+        star = of(anything(frame, "list")) if "*" in kinds else None
+        dstar = of(anything(frame, "dict")) if "**" in kinds else None
+    args = _call.Args(tuple(positional), tuple(keywords), star, dstar)
+    return invoke(run, frame, func, args, definition.ordinal << 10 | 1023)
+
+
+def anything(frame: Frame, kind: str) -> Obj:
+    """A container of plain data of which nothing more is known."""
+    obj = Obj(kind, None, frame.env, ())
+    obj.elem, obj.exact = CLEAN, False
+    return obj

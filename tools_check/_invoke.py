@@ -277,15 +277,11 @@ def arguments_by_type(
     inner.owner = func.owner
     keywords: list[tuple[str, Value]] = []
     positional: list[Value] = []
-    spread: Obj | None = None
     skip = func.self_value is not None
     for param in definition.params:
         if skip:
             skip = False
             continue
-        if param.kind == "**" and outside:
-            spread = Obj("dict")
-            spread.elem, spread.exact = CLEAN, False
         if param.kind in ("*", "**"):
             continue
         if given and param.name in given:
@@ -304,4 +300,16 @@ def arguments_by_type(
             keywords.append((param.name, value))
         else:
             positional.append(value)
-    return _call.Args(tuple(positional), tuple(keywords), None, of(spread) if spread is not None else None)
+    star, dstar = None, None
+    if outside:  # what a model gives besides: `**arguments` of a handler are not empty
+        kinds = {param.kind for param in definition.params}
+        star = of(anything("list")) if "*" in kinds else None
+        dstar = of(anything("dict")) if "**" in kinds else None
+    return _call.Args(tuple(positional), tuple(keywords), star, dstar)
+
+
+def anything(kind: str) -> Obj:
+    """A container of plain data of which nothing more is known."""
+    obj = Obj(kind)
+    obj.elem, obj.exact = CLEAN, False
+    return obj

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from typing import Any, Final, final
 
@@ -38,7 +39,7 @@ class Framework:
 
 
 @final
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Frameworks:
     """All tables, by the names that are looked for."""
 
@@ -51,28 +52,24 @@ class Frameworks:
     requesters: dict[str, str] = field(default_factory=dict[str, str])
     requests: set[str] = field(default_factory=set[str])
 
-    places: dict[str, str] = field(default_factory=dict[str, str])
-    tails: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-
+    @cached_property
     def moved(self) -> dict[str, str]:
         """The decorators by where they are defined in their library, whatever that is called where it is itself read."""
-        if not self.places:
-            for name, style in self.decorators.items():
-                inner = name.partition(".")[2]
-                if "." in inner:
-                    self.places[inner] = style
-        return self.places
+        inner = {name.partition(".")[2]: style for name, style in self.decorators.items()}
+        return {name: style for name, style in inner.items() if "." in name}
 
+    @cached_property
     def maker_tails(self) -> dict[str, list[str]]:
         """The makers by their class, or by their class and method."""
-        if not self.tails:
-            for name in self.makers:
-                parts = name.split(".")
-                tail = parts[-1] if parts[-1][:1].isupper() else ".".join(parts[-2:])
-                if tail not in ("Agent", "Team", "Server"):
-                    self.tails.setdefault(tail, []).append(name)
-        return self.tails
+        tails: dict[str, list[str]] = {}
+        for name in self.makers:
+            parts = name.split(".")
+            tail = parts[-1] if parts[-1][:1].isupper() else ".".join(parts[-2:])
+            if tail not in ("Agent", "Team", "Server"):
+                tails.setdefault(tail, []).append(name)
+        return tails
 
+    @cached_property
     def base_names(self) -> frozenset[str]:
         """The last names of the classes that tools inherit from."""
         return frozenset(name.rpartition(".")[2] for name in (*self.bases, *self.toolkits)) | _spelled.BASES
@@ -81,11 +78,13 @@ class Frameworks:
         """Whether a name is one of a decorator or a maker, but for agents, which are made where everything else is too."""
         return name in self.decorators or (name in self.makers and "tools" not in self.makers[name][1])
 
+    @cached_property
     def givers(self) -> frozenset[str]:
         """The last names of what makes a tool of a function that it is given."""
         makers = {name.rpartition(".")[2] for name in self.makers} - {"Agent", "Team", "Server", "Assistant", "Task"}
         return _spelled.DECORATORS | _spelled.GIVERS | makers
 
+    @cached_property
     def short_names(self) -> frozenset[str]:
         """The last names of decorators, dispatchers and makers."""
         groups = (self.decorators, self.dispatchers, self.makers, self.requesters)
@@ -137,7 +136,7 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
         for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits)
         for name in group
     }
-    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names()
+    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names
     names |= _spelled.BASES | _spelled.DECORATORS | _spelled.GIVERS
     # A class below a class of the project that is below a framework's is named for it as a rule: `ListIssues(GithubTool)`.
     listed = b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"}))
@@ -172,7 +171,7 @@ def decorated(run: Run, target: Value, value: Value, func: Func) -> bool:
             continue
         style = run.frameworks.decorators.get(name)
         if style is None and isinstance(ref, Func):
-            style = run.frameworks.moved().get(name.partition(".")[2])
+            style = run.frameworks.moved.get(name.partition(".")[2])
         if style is not None:
             record(run, style, value, original=func)
             return True
@@ -238,17 +237,17 @@ def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None
     assert run.frameworks is not None
     if isinstance(ref, Cls):
         short = module.ir.classes[ref.at].name
-        if short not in run.frameworks.maker_tails():
+        if short not in run.frameworks.maker_tails:
             return
         init = _classes.find_method(run, ref, "__init__")
         taken = {name for name, _, _ in _classes.fields(run, ref)} if init is None else parameters_of(run, init)
     else:
         short = module.ir.defs[ref.at].qualname
-        if short not in run.frameworks.maker_tails():
+        if short not in run.frameworks.maker_tails:
             return
         taken = parameters_of(run, ref)
     here = f"{module.name}.{short}".partition(".")[2]
-    for name in sorted(run.frameworks.maker_tails()[short], key=lambda name: name.partition(".")[2] != here):
+    for name in sorted(run.frameworks.maker_tails[short], key=lambda name: name.partition(".")[2] != here):
         if taken.intersection(run.frameworks.makers[name][1]):
             made_by(run, frame, name, args)
             return

@@ -436,7 +436,7 @@ def on_instance(run: Run, func: Func, module: Module | None) -> Func:
 
 def input_value(run: Run, tool: ToolSeen) -> Value:
     """What the dispatcher hands to the handler: an instance of the input model, whose bytes a model chose."""
-    classes = [r for r in tool.fields.get("input", EMPTY).refs if isinstance(r, Cls)]
+    classes = [r for r in sorted_refs(tool.fields.get("input", EMPTY)) if isinstance(r, Cls)]
     if not classes:
         return CLEAN
     return _classes.typed_instance(run, classes[0])

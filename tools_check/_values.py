@@ -271,7 +271,8 @@ class Value:
         return result
 
     def objects(self) -> list[Obj]:
-        return [r for r in self.refs if isinstance(r, Obj)]
+        """The heap cells, in a stable order: what is done to one after the other must not depend on where they lie."""
+        return [r for r in sorted_refs(self) if r.__class__ is Obj]
 
     def const_values(self) -> list[Any]:
         return [c[1] for c in self.consts]

@@ -3,14 +3,13 @@ want to know."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
 from tools_check import _call, _classes, _exec, _frameworks, _invoke, _offered, _ours
 from tools_check._catalog import Catalog
+from tools_check._collector import rare_collections
 from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
 from tools_check._ir import Def, ModuleIR, Node
@@ -128,19 +127,6 @@ def analyse(
     return found
 
 
-@contextmanager
-def rare_collections() -> Generator[None]:
-    """Trees and values are many, live long and hold few circles: looking for those after every few hundred new ones costs a
-    tenth of a run.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
 def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None]) -> list[Judged]:
     """Follow the tools of files that can import one another."""
     project, frameworks = run.project, run.frameworks
@@ -169,6 +155,8 @@ def follow_world(run: Run, roots: list[SourceFile], tick: Callable[[str], None])
         follow_entries(run, run.elsewhere, modules)
     if frameworks is not None:
         offers(run, modules)
+    for module in project.loaded():
+        module.forget_spoken()
     judged: list[Judged] = []
     for _ in range(ROUNDS):
         version, known = run.version, len(run.tools)
@@ -292,12 +280,12 @@ TOOL_ENDINGS: Final = ("Tool", "Toolkit", "ToolBase", "ToolSpec", "Toolset")
 def makers(run: Run, module: Module) -> set[int]:
     """The functions of a module in which tools may be built: they are followed before any tool is."""
     ours = frozenset({"ToolDef"})
-    others = run.frameworks.short_names() if run.frameworks is not None else frozenset[str]()
+    others = run.frameworks.short_names if run.frameworks is not None else frozenset[str]()
     known = ours if uses_registry(module) else frozenset[str]()
     found = of_interest(module, known, others) | of_interest(module, linked_names(run, module, ours), frozenset())
     if run.frameworks is None:
         return found
-    found |= tool_factories(module, run.frameworks.base_names())
+    found |= tool_factories(module, run.frameworks.base_names)
     found |= {outermost(module, index) for index in _offered.offering(module)}
     return found | of_interest(module, frozenset(), registering(run, module))
 
@@ -322,7 +310,7 @@ def handing_on(run: Run, module: Module) -> set[int]:
     known = run.handing_on.get(module.name)
     if known is None:
         assert run.frameworks is not None
-        names = run.frameworks.givers()
+        names = run.frameworks.givers
         known = run.handing_on[module.name] = {
             index
             for index, spoken in enumerate(module.spoken())
@@ -399,7 +387,7 @@ def uses_registry(module: Module) -> bool:
 def of_interest(module: Module, mentioned: frozenset[str], called: frozenset[str]) -> set[int]:
     """The outermost functions that mention a name of one set, or call or decorate with a name of the other."""
     out: set[int] = set()
-    for index, spoken in enumerate(module.spoken()):
+    for index, spoken in enumerate(module.spoken() if mentioned or called else ()):
         if not (mentioned.isdisjoint(spoken.mentioned) and called.isdisjoint(spoken.called)):
             out.add(outermost(module, index))
     return out
@@ -505,7 +493,7 @@ def on_instance(run: Run, func: Func, module: Module | None) -> Func:
 
 def input_value(run: Run, tool: ToolSeen) -> Value:
     """What the dispatcher hands to the handler: an instance of the input model, whose bytes a model chose."""
-    classes = [r for r in tool.fields.get("input", EMPTY).refs if isinstance(r, Cls)]
+    classes = [r for r in sorted_refs(tool.fields.get("input", EMPTY)) if isinstance(r, Cls)]
     if not classes:
         return CLEAN
     return _classes.typed_instance(run, classes[0])

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple
 
 from tools_check import (
     _classes,
@@ -48,9 +47,7 @@ from tools_check._values import (
 )  # fmt: skip
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Args:
+class Args(NamedTuple):
     """The arguments of a call."""
 
     positional: tuple[Value, ...] = ()
@@ -130,7 +127,7 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         registrar = _spelled.called(run, func_node, args.values())
         if registrar is not None:
             return registrar
-    result = call(run, frame, func, args, site, dotted(func_node))
+    result = call(run, frame, func, args, site, func_node)
     if run.frameworks is not None and arg_nodes:
         _offered.given(run, frame, node, func, args)
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
@@ -205,8 +202,8 @@ def known_mapping(value: Value) -> list[tuple[str, Value]] | None:
     return list(objs[0].fields.items())
 
 
-def call(run: Run, frame: Frame, func: Value, args: Args, site: int, name: str | None = None) -> Value:
-    """What calling any of the referents gives."""
+def call(run: Run, frame: Frame, func: Value, args: Args, site: int, written: Node | str = "") -> Value:
+    """What calling any of the referents gives; `written` is how the callee is spelled."""
     out: list[Value] = []
     resolved = False
     found = False
@@ -225,6 +222,7 @@ def call(run: Run, frame: Frame, func: Value, args: Args, site: int, name: str |
         out.append(labelled(labels, DATA))
         resolved = True
     if not resolved:
+        name = written if isinstance(written, str) else dotted(written)
         labels = join_labels([args.labels(), run.unknown(frame, site, f"{name or 'the call'}()")])
         out.append(labelled(labels, DATA))
         out.append(callbacks(run, frame, args, site))

@@ -603,7 +603,7 @@ def is_plain(run: Run, frame: Frame, annotation: Node, depth: int = 0) -> bool:
         if name == "Annotated":
             return is_plain(run, frame, items[0], depth + 1)
         return name in ("Optional", "Union", "Final") and all(is_plain(run, frame, i, depth + 1) for i in items)
-    refs = sorted_refs(_eval.evaluate(run, frame, annotation)) if annotation[0] in ("n", "a") else []
+    refs = sorted_refs(_eval.evaluate(run, frame, annotation)) if annotation[0] in ("n", "a") else ()
     return bool(refs) and all(is_plain_type(run, frame, ref, depth) for ref in refs)
 
 

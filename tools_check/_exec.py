@@ -23,6 +23,7 @@ from tools_check._values import (
     join,
     labelled,
     of,
+    order,
     sorted_refs,
 )  # fmt: skip
 
@@ -316,7 +317,7 @@ def select(run: Run, frame: Frame, kind: Node | None, raised: dict[Any, Value]) 
         refs |= obj.everything().refs
     picked: list[Value] = []
     broad = False
-    for ref in refs:
+    for ref in sorted(refs, key=order):
         if isinstance(ref, Ext):
             name = run.catalog.resolve(ref.qname)
             if name in BROAD:

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from typing import Any, Final, final
 
@@ -41,7 +42,7 @@ class Framework:
 
 
 @final
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Frameworks:
     """All tables, by the names that are looked for."""
 
@@ -54,33 +55,29 @@ class Frameworks:
     requesters: dict[str, str] = field(default_factory=dict[str, str])
     requests: set[str] = field(default_factory=set[str])
 
-    places: dict[str, str] = field(default_factory=dict[str, str])
-    tails: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-
+    @cached_property
     def moved(self) -> dict[str, str]:
         """The decorators by where they are defined in their library, whatever that is called where it is itself read."""
-        if not self.places:
-            for name, style in self.decorators.items():
-                inner = name.partition(".")[2]
-                if "." in inner:
-                    self.places[inner] = style
-        return self.places
+        inner = {name.partition(".")[2]: style for name, style in self.decorators.items()}
+        return {name: style for name, style in inner.items() if "." in name}
 
     def copied(self, name: str) -> str | None:
         """The style of a decorator among the files: the framework itself, or a copy of it inside another package."""
         parts = name.split(".")
-        return next((s for i in range(1, len(parts) - 1) if (s := self.moved().get(".".join(parts[i:])))), None)
+        return next((s for i in range(1, len(parts) - 1) if (s := self.moved.get(".".join(parts[i:])))), None)
 
+    @cached_property
     def maker_tails(self) -> dict[str, list[str]]:
         """The makers by their class, or by their class and method."""
-        if not self.tails:
-            for name in self.makers:
-                parts = name.split(".")
-                tail = parts[-1] if parts[-1][:1].isupper() else ".".join(parts[-2:])
-                if tail not in ("Agent", "Team", "Server"):
-                    self.tails.setdefault(tail, []).append(name)
-        return self.tails
+        tails: dict[str, list[str]] = {}
+        for name in self.makers:
+            parts = name.split(".")
+            tail = parts[-1] if parts[-1][:1].isupper() else ".".join(parts[-2:])
+            if tail not in ("Agent", "Team", "Server"):
+                tails.setdefault(tail, []).append(name)
+        return tails
 
+    @cached_property
     def base_names(self) -> frozenset[str]:
         """The last names of the classes that tools inherit from."""
         return frozenset(name.rpartition(".")[2] for name in (*self.bases, *self.toolkits)) | _spelled.BASES
@@ -89,11 +86,13 @@ class Frameworks:
         """Whether a name is one of a decorator or a maker, but for agents, which are made where everything else is too."""
         return name in self.decorators or (name in self.makers and "tools" not in self.makers[name][1])
 
+    @cached_property
     def givers(self) -> frozenset[str]:
         """The last names of what makes a tool of a function that it is given."""
         makers = {name.rpartition(".")[2] for name in self.makers} - {"Agent", "Team", "Server", "Assistant", "Task"}
         return _spelled.DECORATORS | _spelled.GIVERS | makers
 
+    @cached_property
     def short_names(self) -> frozenset[str]:
         """The last names of decorators, dispatchers and makers."""
         groups = (self.decorators, self.dispatchers, self.makers, self.requesters)
@@ -141,7 +140,7 @@ def words(extra: Mapping[str, Any]) -> re.Pattern[bytes]:
         for group in (found.decorators, found.dispatchers, found.makers, found.bases, found.toolkits)
         for name in group
     }
-    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names()
+    names |= {f.module_spec for f in found.all if f.module_spec} | {"tools", "ToolSpec"} | found.short_names
     names |= _spelled.BASES | _spelled.DECORATORS | _spelled.GIVERS
     # A class below a class of the project that is below a framework's is named for it as a rule: `ListIssues(GithubTool)`.
     listed = b"|".join(sorted(re.escape(n.encode()) for n in names - {"Agent", "Team"}))
@@ -256,7 +255,7 @@ def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None
     assert run.frameworks is not None
     if isinstance(ref, Cls):
         short = module.ir.classes[ref.at].name
-        if short not in run.frameworks.maker_tails():
+        if short not in run.frameworks.maker_tails:
             return
         init = _classes.find_method(run, ref, "__init__")
         taken = {name for name, _, _ in _classes.fields(run, ref)} if init is None else parameters_of(run, init)
@@ -264,11 +263,11 @@ def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None
         definition = module.ir.defs[ref.at]
         made = definition.name == "__init__" and definition.owner >= 0  # `super().__init__(function)`
         short = module.ir.classes[definition.owner].name if made else definition.qualname
-        if short not in run.frameworks.maker_tails():
+        if short not in run.frameworks.maker_tails:
             return
         taken = parameters_of(run, ref)
     here = f"{module.name}.{short}".partition(".")[2]
-    for name in sorted(run.frameworks.maker_tails()[short], key=lambda name: name.partition(".")[2] != here):
+    for name in sorted(run.frameworks.maker_tails[short], key=lambda name: name.partition(".")[2] != here):
         if taken.intersection(run.frameworks.makers[name][1]):
             made_by(run, frame, name, args)
             return
@@ -502,7 +501,7 @@ def is_maker(run: Run, classes: Iterable[Cls]) -> bool:
     """Whether a class of the files is called as one that makes a tool of the function that it is given."""
     assert run.frameworks is not None
     modules = ((run.project.module(c.module), c.at) for c in classes)
-    return any(m is not None and m.ir.classes[at].name in run.frameworks.maker_tails() for m, at in modules)
+    return any(m is not None and m.ir.classes[at].name in run.frameworks.maker_tails for m, at in modules)
 
 
 def listed_names(run: Run, cls: Cls, attribute: str) -> list[str]:

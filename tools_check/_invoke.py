@@ -106,7 +106,7 @@ def invoke_fresh(
     run.active.setdefault(mark, []).append(CLEAN)
     run.stack.append(inner)
     try:
-        _exec.block(run, inner, definition.followed())
+        _exec.block(run, inner, run.body(definition))
     finally:
         run.stack.pop()
         run.active[mark].pop()

@@ -68,7 +68,7 @@ class Def:
     """One function, method or lambda.
 
     Its statements are most of a project's memory, and most functions are never followed: they stay bytes until somebody
-    asks for `body`, and are given back to bytes by nobody but the collector. `followed()` keeps them.
+    asks for `body`; `Run.body` keeps those of the functions that are being followed.
     """
 
     __slots__ = (
@@ -101,14 +101,9 @@ class Def:
 
     @property
     def body(self) -> tuple[Node, ...]:
-        """The statements, for one look."""
+        """The statements."""
         body = self._body
         return body if isinstance(body, tuple) else marshal.loads(body)  # noqa: S302
-
-    def followed(self) -> tuple[Node, ...]:
-        """The statements, kept for the next time."""
-        body = self._body = self.body
-        return body
 
     def packed(self) -> Node:
         """The definition as plain data; statements that are nested deeper than `marshal` follows stay as they are."""
@@ -165,16 +160,16 @@ def is_node(value: object) -> TypeGuard[Node]:
 
 def walk(node: object) -> Iterator[Node]:
     """Every tagged tuple below a node, itself first; works on expressions, statements and lists of them."""
-    stack: list[object] = [node]
+    stack: list[Node] = [node] if is_node(node) else []
     while stack:
         item = stack.pop()
-        if not is_node(item):
-            continue
-        if (item and isinstance(item[0], str)) or (len(item) > 1 and isinstance(item[1], str)):
+        if item and isinstance(item[0], str):
             yield item
-        if is_of_names(item):
-            continue
-        stack.extend(reversed(item))
+        elif len(item) > 1 and isinstance(item[1], str):
+            yield item
+            if item[1] in OF_NAMES and isinstance(item[0], int):
+                continue  # `is_of_names`, with what is known here already
+        stack.extend([part for part in reversed(item) if part.__class__ is tuple])
 
 
 def is_of_names(statement: Node) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from tools_check import _call, _eval
 from tools_check._ir import Node
 from tools_check._run import Frame, Run
-from tools_check._values import EMPTY, Func, Method, Partial, Value, Wrapped, join, labelled, with_labels
+from tools_check._values import EMPTY, Func, Method, Partial, Value, Wrapped, join, labelled, sorted_refs, with_labels
 
 PARAMETERS: Final = frozenset({"lifespan", "server_lifespan"})
 ATTRIBUTES: Final = frozenset({"lifespan_context", "lifespan_state"})
@@ -81,7 +81,7 @@ def of_type(base: Value) -> Value | None:
     """`Context[Session, State]`: the things of these types."""
     found = [
         obj.fields["[type]"]
-        for ref in base.refs
+        for ref in sorted_refs(base)
         if isinstance(ref, Method) and ref.kind == "ext"
         for obj in ref.receiver.objects()
         if "[type]" in obj.fields

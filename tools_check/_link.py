@@ -54,6 +54,10 @@ class Module:
             self._spoken = tuple(spoken_by(d) for d in self.ir.defs)
         return self._spoken
 
+    def forget_spoken(self) -> None:
+        """Give back the room of what is hardly asked for again once the tools are known."""
+        self._spoken = None
+
     def methods(self, index: int) -> list[int]:
         """The functions written directly in a class."""
         if self._by_owner is None:

@@ -183,10 +183,11 @@ class Pairs(NamedTuple):
                 if before in self.same:
                     continue
                 self.same[before] = now
-                for key, inner in list(now.fields.items()):
-                    if inner.refs or inner.labels:
+                for key, inner in now.fields.items():
+                    if inner.labels or (inner.refs and depth > 1):
                         self.add(before.fields.get(key, EMPTY), inner, depth - 1)
-                self.add(before.elem, now.elem, depth - 1)
+                if now.elem is not EMPTY:
+                    self.add(before.elem, now.elem, depth - 1)
             elif isinstance(before, Method):
                 self.add(before.receiver, now.receiver, depth - 1)
             elif isinstance(before, Func):
@@ -198,8 +199,8 @@ class Pairs(NamedTuple):
         """Compare what two functions close over."""
         while before is not None and now is not None and before is not now and before not in self.closures:
             self.closures[before] = now
-            for name, inner in list(now.vars.items()):
-                if inner.refs or inner.labels:
+            for name, inner in now.vars.items():
+                if inner.labels or (inner.refs and depth > 0):
                     self.add(before.vars.get(name, EMPTY), inner, depth)
             before, now = before.parent, now.parent
 

@@ -490,11 +490,12 @@ def by_comparison(run: Run, module: Module, described: Mapping[str, set[str]]) -
 
 
 def answers_for(asked: set[str], described: Mapping[str, set[str]]) -> bool:
-    """Whether names are most of those that some module describes: whoever asks for one or two of many has another reason."""
+    """Whether names are most of those that some module describes, and are not among many others: whoever asks for one or
+    two of them has another reason."""
     places = set[str]().union(*(described[n] for n in asked if n in described))
     for place in places:
         told = {n for n, where in described.items() if place in where}
-        if 2 * len(asked & told) >= len(told):
+        if 2 * len(asked & told) >= max(len(told), len(asked)):
             return True
     return False
 

@@ -265,10 +265,13 @@ def refused(run: Run, frame: Frame, args: _call.Args, site: int) -> Value:
 
 
 OWN_WORDS: Final = {"ToolFailed": ("words",), "IngressRefused": ("code", "sentence")}
+THEIR_NAMES: Final = frozenset(name for names in OWN_WORDS.values() for name in names)
 
 
 def own_words(base: Value, name: str) -> bool:
     """Whether an attribute is the own words of a failure or refusal, which are judged where it is made."""
+    if name not in THEIR_NAMES:
+        return False
     kinds = {"ToolFailed" if o.kind == "failure" else str(o.cls).removeprefix("registry.") for o in base.objects()}
     return bool(kinds) and all(name in OWN_WORDS.get(kind, ()) for kind in kinds)
 

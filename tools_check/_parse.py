@@ -7,6 +7,7 @@ import re
 import warnings
 from typing import Final
 
+from tools_check._collector import no_collections
 from tools_check._ir import ModuleIR
 
 NO_BRACKETS: Final = bytes(set(range(256)) - set(b"()[]{}"))
@@ -63,7 +64,7 @@ def read_here(data: bytes) -> ModuleIR | None:
     from tools_check._lower_ast import lower
 
     try:
-        with warnings.catch_warnings():
+        with no_collections(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return lower(ast.parse(data))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
+from tools_check._collector import no_collections
 from tools_check._ir import SITE_BITS, SITE_MASK
 
 
@@ -80,7 +81,8 @@ def positions(source: str) -> Positions:
     """The positions of a file; of one that this Python cannot parse, only its first line."""
     lines = tuple(source.splitlines())
     try:
-        tree = ast.parse(source)
+        with no_collections():
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Positions(lines=lines, statements=())
     return Positions(lines=lines, statements=tuple(in_order(tree.body)))

@@ -33,6 +33,7 @@ from tools_check._values import (
 
 MAX_DEPTH: Final = 28
 KEPT_CALLS: Final = 3_000
+KEPT_BODIES: Final = 1_000
 # What gives text that is fenced, or that stands in a prompt with its origin.
 FENCING: Final = frozenset(
     {"fence_untrusted", "stranger", "registry.run_registry_tool", "registry.run_registry_tool_sync",
@@ -143,6 +144,7 @@ class Run:
         self.catalog = catalog
         self.stack: list[Frame] = []
         self.memo: dict[Any, Kept] = {}
+        self.bodies: dict[Def, tuple[Node, ...]] = {}
         self.active: dict[Any, list[Value]] = {}
         self.steps = 0
         self.limit = STEPS_PER_ENTRY
@@ -249,11 +251,17 @@ class Run:
             )
 
     def keep(self, key: Any, kept: Kept) -> None:
-        """Keep a call for the next one of its kind; of very many, the older half is forgotten."""
-        if len(self.memo) >= KEPT_CALLS:
-            for old in list(islice(self.memo, KEPT_CALLS // 2)):
-                del self.memo[old]
+        """Keep a call for the next one of its kind."""
+        forget_older(self.memo, KEPT_CALLS)
         self.memo[key] = kept
+
+    def body(self, definition: Def) -> tuple[Node, ...]:
+        """The statements of a function that is followed, kept for the next time."""
+        have = self.bodies.get(definition)
+        if have is None:
+            forget_older(self.bodies, KEPT_BODIES)
+            have = self.bodies[definition] = definition.body
+        return have
 
     # -- heap
 
@@ -401,6 +409,13 @@ class Run:
             self.steps += Obj.looked // CELLS_PER_STEP
             Obj.looked = 0
         return True
+
+
+def forget_older(table: dict[Any, Any], most: int) -> None:
+    """Forget the older half of a table that is full."""
+    if len(table) >= most:
+        for old in list(islice(table, most // 2)):
+            del table[old]
 
 
 def differs(old: Value, new: Value) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, TypeGuard, final
 
+from tools_check._collector import no_collections
 from tools_check._files import SourceFile
 from tools_check._ir import ModuleIR, is_node, pack, unpack
 from tools_check._scan import WORDINGS, Scan, digest_of, scan
@@ -184,7 +185,7 @@ class Store:
             self.fault(source, "holds a null byte")
             return
         try:
-            with warnings.catch_warnings():
+            with no_collections(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 ast.parse(data)
         except (SyntaxError, ValueError, RecursionError, MemoryError):

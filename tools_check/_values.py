@@ -7,7 +7,7 @@ and closures need no rule of their own.  Nothing here evaluates code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 MAX_LABELS: Final = 8
@@ -237,7 +237,8 @@ class Obj:
 class Value:
     """Labels on the value itself, what it may refer to, and the constants that it may be."""
 
-    __slots__ = ("_digest", "consts", "exact", "labels", "refs")
+    __slots__ = ("_digest", "consts", "exact", "in_order", "labels", "refs")
+    in_order: list[Any]  # the referents in their order, once somebody asked for it
 
     def __init__(
         self,
@@ -277,7 +278,8 @@ class Value:
         return result
 
     def objects(self) -> list[Obj]:
-        return [r for r in self.refs if isinstance(r, Obj)]
+        """The heap cells, in a stable order: what is done to one after the other must not depend on where they lie."""
+        return [r for r in sorted_refs(self) if r.__class__ is Obj]
 
     def const_values(self) -> list[Any]:
         return [c[1] for c in self.consts]
@@ -360,7 +362,7 @@ CLEAN: Final = Value(refs=JUST_DATA)
 
 
 LITERALS: dict[tuple[type, Any], Value] = {}
-MAX_LITERALS: Final = 50_000
+MAX_LITERALS: Final = 10_000
 
 
 def const(value: Any) -> Value:
@@ -401,6 +403,8 @@ def join_labels(parts: Iterable[Labels]) -> Labels:
 
 def join(*values: Value) -> Value:
     """What is known when it may be any of these."""
+    if len(values) == 1:
+        return values[0]
     first = EMPTY
     others: list[Value] = []
     for value in values:
@@ -465,11 +469,15 @@ def without_labels(value: Value) -> Value:
     return Value(NO_LABELS, value.refs, value.consts, exact=value.exact)
 
 
-def sorted_refs(value: Value) -> list[Any]:
+def sorted_refs(value: Value) -> Sequence[Any]:
     """The referents in a stable order."""
     if len(value.refs) <= 1:
-        return list(value.refs)
-    return sorted(value.refs, key=order)
+        return tuple(value.refs)
+    try:
+        return value.in_order  # most values are never asked
+    except AttributeError:
+        value.in_order = found = sorted(value.refs, key=order)
+        return found
 
 
 def serial_of(obj: Obj) -> int:
@@ -492,6 +500,7 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
     seen: set[Obj] = set(stack)
     stack.sort(key=serial_of)
     deepest, left = (3, 150) if handed else (8, 600)  # the parts of a heap that grows into itself have no end
+    looked = 0
     while stack and deepest > 0 and left > 0:
         below: list[Obj] = []
         for obj in stack:
@@ -499,11 +508,14 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
                 continue
             left -= len(obj.fields) + 2
             for child in (*obj.fields.values(), obj.elem, obj.keys):
-                Obj.looked += 1 + len(child.refs)
-                if child.labels and id(child.labels) not in known:
-                    known.add(id(child.labels))
-                    parts.append(child.labels)
-                inner = [ref for ref in child.refs if ref.__class__ is Obj and ref not in seen]
+                refs, more = child.refs, child.labels
+                looked += 1 + len(refs)
+                if more and id(more) not in known:
+                    known.add(id(more))
+                    parts.append(more)
+                if not refs or refs is JUST_DATA:
+                    continue
+                inner = [ref for ref in refs if ref.__class__ is Obj and ref not in seen]
                 seen.update(inner)
                 for ref in inner if len(inner) < 2 else sorted(inner, key=serial_of):
                     # Containers in containers are one value, however deep: only things are levels.
@@ -515,6 +527,7 @@ def flat(value: Value, *, handed: bool = False) -> Labels:
                 break
         stack = below if len(below) < 2 else sorted(below, key=serial_of)  # where it ends must not depend on hashing
         deepest -= 1
+    Obj.looked += looked
     if not parts:
         return NO_LABELS
     return parts[0] if len(parts) == 1 else join_labels(parts)

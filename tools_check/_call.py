@@ -120,6 +120,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         func = _classes.by_name(run, func_node[2])
         if func.is_empty():
             func = _spelled.member(run, func_node[1], func_node[2], func)
+    if func_node[0] == "a" and func_node[2] in WRITES and _outside.packaged(_eval.evaluate(run, frame, func_node[1])):
+        _outside.rewritten(run, frame)
     if func is CLEAN and func_node[0] == "a" and is_clean_method(run, frame, func_node):
         run.event(frame, args.labels())
         return CLEAN
@@ -135,6 +137,9 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         if labels:
             _eval.stain(run, frame, func_node[1], labels)
     return result
+
+
+WRITES: Final = frozenset({"write_text", "write_bytes"})  # of a path; `open` is looked at for its mode
 
 
 def is_clean_method(run: Run, frame: Frame, node: Node) -> bool:

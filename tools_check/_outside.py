@@ -361,7 +361,9 @@ def opened(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Va
 def open_path(run: Run, frame: Frame, name: str, path: Value, mode: Value | None, site: int) -> Value:
     modes = mode.strings() if mode is not None and mode.exact else ["r"] if mode is None else ["?"]
     obj = run.new(frame, "ext", "io.IOBase")
-    if all(m and m[0] in "wax" and "+" not in m for m in modes) or packaged(path):
+    if packaged(path) and any(not m.startswith("r") or "+" in m for m in modes):
+        rewritten(run, frame)
+    if all(m and m[0] in "wax" and "+" not in m for m in modes) or came_with_code(run, frame, path):
         obj.cls = "io.Written"
         return of(obj)
     labels = run.source(frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file")
@@ -494,7 +496,7 @@ def path_open(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Ar
 
 def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.Args, site: int) -> Value:
     """`Path.read_text()`, `iterdir()` and their kin: foreign unless the file came with the code."""
-    if packaged(receiver):
+    if came_with_code(run, frame, receiver):
         return CLEAN
     labels = run.source(frame, site, name, "file")
     if name not in run.catalog.quiet:
@@ -503,6 +505,21 @@ def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.A
     if short in ("iterdir", "glob", "rglob", "walk"):
         return labelled(labels, run.new(frame, "ext", "pathlib.Path"))
     return labelled(labels, DATA)
+
+
+def came_with_code(run: Run, frame: Frame, path: Value) -> bool:
+    """Whether a file is as its authors wrote it: it lies beside the code, and the code here writes none that do.
+
+    Which of them it writes is not told apart: paths are joined without their texts.
+    """
+    return packaged(path) and frame.module.name not in run.rewriting
+
+
+def rewritten(run: Run, frame: Frame) -> None:
+    """Remember that a module keeps something of its own beside the code: notes that somebody told it."""
+    if frame.module.name not in run.rewriting:
+        run.rewriting.add(frame.module.name)
+        run.version += 1
 
 
 def set_context(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:

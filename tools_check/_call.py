@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tools_check import (
+    _attributes,
     _classes,
     _construct,
     _eval,
@@ -135,7 +136,7 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
         labels = args.labels()
         if labels:
-            _eval.stain(run, frame, func_node[1], labels)
+            _attributes.stain(run, frame, func_node[1], labels)
     return result
 
 

@@ -6,7 +6,19 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tools_check import _call, _classes, _errors, _eval, _match, _names, _narrow, _offered, _operators, _types
+from tools_check import (
+    _attributes,
+    _call,
+    _classes,
+    _errors,
+    _eval,
+    _match,
+    _names,
+    _narrow,
+    _offered,
+    _operators,
+    _types,
+)
 from tools_check._ir import Node
 from tools_check._link import Module
 from tools_check._run import STEPS_PER_ENTRY, Frame, Run, says_more
@@ -521,9 +533,9 @@ def assign(run: Run, frame: Frame, target: Node, value: Value) -> None:
     elif tag in ("t", "l"):
         unpack(run, frame, target[1], value)
     elif tag == "a":
-        _eval.store_attribute(run, frame, target, value)
+        _attributes.store_attribute(run, frame, target, value)
     elif tag == "s":
-        _eval.store_item(run, frame, target, value)
+        _attributes.store_item(run, frame, target, value)
     elif tag == "*":
         obj = run.new(frame, "list")
         obj.elem = _eval.iterate(run, frame, value)

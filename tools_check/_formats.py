@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from string import Formatter
 from typing import Final
 
-from tools_check import _call, _classes, _eval
+from tools_check import _attributes, _call, _classes, _eval
 from tools_check._lowering import NUMBER_SPEC
 from tools_check._run import Frame, Run
 from tools_check._values import NO_LABELS, Labels, Value, const, join_labels, of
@@ -57,7 +57,7 @@ def by_fields(run: Run, frame: Frame, text: str, args: _call.Args) -> Labels | N
             return None
         for is_attribute, key in attributes:
             if is_attribute:
-                value = _eval.attribute(run, frame, value, key, _eval.here(frame))
+                value = _attributes.attribute(run, frame, value, key, _eval.here(frame))
             else:
                 value = _eval.subscript(run, frame, value, const(int(key) if key.isdigit() else key))
         parts.append(one(run, frame, value, number=number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools_check import _classes, _eval, _exec, _narrow
+from tools_check import _attributes, _classes, _eval, _exec, _narrow
 from tools_check._ir import Node, dotted
 from tools_check._run import Frame, Run
 from tools_check._values import CLEAN, Cls, Value, join, labelled, of, sorted_refs
@@ -85,8 +85,8 @@ def match_class(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value 
     if not subject.refs and not subject.labels and owners:
         subject = join(*(_classes.typed_instance(run, owner) for owner in owners))
     for i, part in enumerate(pattern[2]):
-        value = _eval.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
+        value = _attributes.attribute(run, frame, subject, names[i], 0) if i < len(names) else labelled(subject.labels)
         match_pattern(run, frame, part, value)
     for attribute, part in pattern[3]:
-        match_pattern(run, frame, part, _eval.attribute(run, frame, subject, attribute, 0))
+        match_pattern(run, frame, part, _attributes.attribute(run, frame, subject, attribute, 0))
     return None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tools_check import (
+    _attributes,
     _call,
     _classes,
     _construct,
@@ -299,7 +300,7 @@ def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: in
     default = args.get(2) or EMPTY
     names = key.strings()
     if names and key.exact:
-        return join(*(_eval.attribute(run, frame, base, n, site) for n in sorted(names)), default)
+        return join(*(_attributes.attribute(run, frame, base, n, site) for n in sorted(names)), default)
     out: list[Value] = [labelled(base.labels, DATA)] if base.labels else []
     for obj in base.objects():
         out.append(obj.everything())

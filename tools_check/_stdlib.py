@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tools_check import _call, _classes, _errors, _eval, _outside
+from tools_check import _attributes, _call, _classes, _errors, _eval, _outside
 from tools_check._ir import is_node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -202,7 +202,7 @@ def got_attributes(run: Run, frame: Frame, _name: str, args: _call.Args, site: i
             return labelled(args.labels(), DATA)
         value = thing
         for part in known[1].split("."):
-            value = _eval.attribute(run, frame, value, part, site)
+            value = _attributes.attribute(run, frame, value, part, site)
         out.append(value)
     return one_or_row(run, frame, out)
 
@@ -217,7 +217,7 @@ def got_method(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) 
     known = _eval.single(name)
     if known is None or not rest:
         return labelled(args.labels(), DATA)
-    method = _eval.attribute(run, frame, rest[-1], str(known[1]), site)
+    method = _attributes.attribute(run, frame, rest[-1], str(known[1]), site)
     return _call.call(run, frame, method, _call.Args(tuple(rest[:-1]), args.keywords), site)
 
 

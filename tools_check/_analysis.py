@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
-from tools_check import _call, _classes, _exec, _frameworks, _invoke, _offered, _ours
+from tools_check import _call, _classes, _described, _exec, _frameworks, _invoke, _offered, _ours
 from tools_check._catalog import Catalog
 from tools_check._collector import rare_collections
 from tools_check._elsewhere import Elsewhere
@@ -196,7 +196,7 @@ def offers(run: Run, modules: list[Module]) -> None:
         except RecursionError:
             deeper(run, module.path)
     budget(run)
-    _offered.by_schema(run, modules)
+    _described.by_schema(run, modules)
     _offered.unfold(run)
 
 

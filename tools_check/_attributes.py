@@ -5,6 +5,7 @@ from __future__ import annotations
 from tools_check import (
     _call,
     _classes,
+    _described,
     _errors,
     _eval,
     _frameworks,
@@ -78,7 +79,7 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         elif isinstance(ref, Method) and ref.kind == "data" and not base.labels:
             out.append(of(Method("data", name, ref.receiver)))  # `state.name.lower`: data of data
         elif isinstance(ref, Func) and name in ("__name__", "__doc__", "__qualname__", "__module__"):
-            out.append(_offered.name_of(run, ref) if name == "__name__" and run.frameworks is not None else CLEAN)
+            out.append(_described.name_of(run, ref) if name == "__name__" and run.frameworks is not None else CLEAN)
         elif isinstance(ref, Func) and name in ("cache_info", "cache_parameters", "cache_clear"):
             out.append(of(Method("number", name, EMPTY)))
         elif isinstance(ref, Func) and name in run.set_on.get((ref.module, ref.at), ()):

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from tools_check import (
     _attributes,
+    _beside,
     _classes,
     _construct,
     _eval,
@@ -121,8 +122,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         func = _classes.by_name(run, func_node[2])
         if func.is_empty():
             func = _spelled.member(run, func_node[1], func_node[2], func)
-    if func_node[0] == "a" and func_node[2] in WRITES and _outside.packaged(_eval.evaluate(run, frame, func_node[1])):
-        _outside.rewritten(run, frame)
+    if func_node[0] == "a" and func_node[2] in WRITES and _beside.packaged(_eval.evaluate(run, frame, func_node[1])):
+        _beside.rewritten(run, frame)
     if func is CLEAN and func_node[0] == "a" and is_clean_method(run, frame, func_node):
         run.event(frame, args.labels())
         return CLEAN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _construct, _elsewhere, _eval, _exec, _invoke, _operators, _stdlib, _types
-from tools_check._ir import ClassDef, Def, Node, dotted, walk
+from tools_check import _call, _construct, _elsewhere, _eval, _exec, _fields, _invoke, _operators, _stdlib, _types
+from tools_check._ir import ClassDef, Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import Env, Frame, Run
 from tools_check._values import (
@@ -19,7 +19,6 @@ from tools_check._values import (
     Method,
     Obj,
     Partial,
-    Typed,
     Value,
     Wrapped,
     flat,
@@ -231,57 +230,6 @@ def is_exception(run: Run, cls: Cls) -> bool:
     return any(is_exception_name(name) for name in mro(run, cls)[1])
 
 
-def fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
-    """The annotated fields in order of definition, those of the bases first."""
-    known = run.fields.get(cls)
-    if known is not None:
-        return known
-    found = written_fields(run, cls)
-    if cls in run.mros and all(base in run.class_env for base in run.mros[cls][0]):
-        run.fields[cls] = found
-    return found
-
-
-def written_fields(run: Run, cls: Cls) -> list[tuple[str, Node, Frame]]:
-    out: dict[str, tuple[str, Node, Frame]] = {}
-    for owner in reversed(mro(run, cls)[0]):
-        found = definition(run, owner)
-        if found is None:
-            continue
-        module, index = found
-        frame = class_frame(run, module, owner)
-        for name in run.record_names.get(owner, ()):
-            out[name] = (name, ("n", "object"), frame)
-        for base in module.ir.classes[index].bases:
-            if base[0] == "s" and (dotted(base[1]) or "").rpartition(".")[2] == "RootModel":
-                out["root"] = ("root", base[2], frame)
-        for statement in module.ir.classes[index].body:
-            if statement[1] == "ann" and statement[2][0] == "n":
-                annotation = statement[3]
-                if annotation[0] == "s" and (dotted(annotation[1]) or "").endswith("ClassVar"):
-                    continue
-                out[statement[2][1]] = (statement[2][1], annotation, frame)
-    return list(out.values())
-
-
-def keeps_extras(run: Run, cls: Cls) -> bool:
-    """Whether a model keeps what it has no field for (`extra="allow"`)."""
-    for owner in mro(run, cls)[0]:
-        found = definition(run, owner)
-        if found is None:
-            continue
-        classes = found[0].ir.classes
-        written = classes[found[1]]
-        if ("extra", ("k", "allow")) in written.keywords:
-            return True
-        settings: list[Node] = [s for s in written.body if s[1] == "=" and s[2][0] == ("n", "model_config")]
-        inner: list[int] = [s[2] for s in written.body if s[1] == "class"]
-        settings += [classes[i].body for i in inner if classes[i].name == "Config"]
-        if any(node == ("k", "allow") for part in settings for node in walk(part)):
-            return True
-    return False
-
-
 def class_frame(run: Run, module: Module, cls: Cls) -> Frame:
     """A frame in which names are looked up as in the class body."""
     frame = Frame(module, None, None)
@@ -419,7 +367,7 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     me = of(obj)
     parts: list[Value] = []
     ours, outside = mro(run, cls)
-    if UNCHECKED not in obj.fields and is_plain_field(run, cls, name):
+    if UNCHECKED not in obj.fields and _fields.is_plain_field(run, cls, name):
         return CLEAN
     if obj.shared:
         run_writers(run, obj, name)
@@ -435,7 +383,7 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
         parts.extend(overrides(run, frame, cls, name, me, site))
     known = bool(parts) and obj.base is not None and name in obj.base.fields
     if name not in obj.fields and not known and (found is None or says_nothing(found)):
-        annotated = annotated_field(run, cls, name)
+        annotated = _fields.annotated_field(run, cls, name)
         if annotated is not None:
             obj.fields[name] = annotated
             parts.append(annotated)
@@ -513,7 +461,7 @@ def is_filled_by_callers(run: Run, cls: Cls, name: str) -> bool:
         found = definition(run, owner)
         if found is not None and found[0].field_writers(found[1], name):
             return False
-    return any(field_name == name for field_name, _, _ in fields(run, cls))
+    return any(field_name == name for field_name, _, _ in _fields.fields(run, cls))
 
 
 def external_member(run: Run, frame: Frame, base: str, name: str, me: Value) -> Value:
@@ -571,57 +519,13 @@ def overrides(run: Run, frame: Frame, cls: Cls, name: str, me: Value, site: int)
     return out
 
 
-def annotated_field(run: Run, cls: Cls, name: str) -> Value | None:
-    """The value of a field that is only annotated."""
-    for field_name, annotation, frame in fields(run, cls):
-        if field_name == name:
-            return _types.typed(run, frame, annotation)
-    return None
-
-
-def is_plain_field(run: Run, cls: Cls, name: str) -> bool:
-    """Whether a field of a record is, by its type, a number, a truth value, a date or the like: no text of anybody."""
-    if not shows_fields(run, cls) or is_exception(run, cls):
-        return False
-    return any(
-        field_name == name and is_plain(run, frame, annotation) for field_name, annotation, frame in fields(run, cls)
-    )
-
-
-def is_plain(run: Run, frame: Frame, annotation: Node, depth: int = 0) -> bool:
-    """Whether every value of an annotation is a number, a truth value, a date, an enum of ours, or None."""
-    if depth > 4:
-        return False
-    if annotation[0] == "k":
-        node = _types.name_node(annotation[1]) if isinstance(annotation[1], str) else None
-        return annotation[1] is None or (node is not None and is_plain(run, frame, node, depth + 1))
-    if annotation[0] == "b" and annotation[1] == "BitOr":
-        return all(is_plain(run, frame, annotation[i], depth + 1) for i in (2, 3))
-    if annotation[0] == "s":
-        name = (dotted(annotation[1]) or "").rpartition(".")[2]
-        items: tuple[Node, ...] = annotation[2][1] if annotation[2][0] == "t" else (annotation[2],)
-        if name == "Annotated":
-            return is_plain(run, frame, items[0], depth + 1)
-        return name in ("Optional", "Union", "Final") and all(is_plain(run, frame, i, depth + 1) for i in items)
-    refs = sorted_refs(_eval.evaluate(run, frame, annotation)) if annotation[0] in ("n", "a") else ()
-    return bool(refs) and all(is_plain_type(run, frame, ref, depth) for ref in refs)
-
-
-def is_plain_type(run: Run, frame: Frame, ref: object, depth: int) -> bool:
-    if isinstance(ref, Cls):
-        return is_enum(run, ref)
-    if isinstance(ref, Typed):
-        return is_plain(run, _types.frame_of(run, ref) or frame, ref.node, depth + 1)
-    return isinstance(ref, Ext) and (ref.qname in SAFE_TYPES or _types.is_wrapper(run, ref))
-
-
 def is_ours_by_type(run: Run, frame: Frame, annotation: Node | None) -> bool:
     """Whether no value of an annotation can hold a stranger's words: plain by its type, or one of our own words."""
     if annotation is None:
         return False
     if annotation[0] == "s" and (dotted(annotation[1]) or "").rpartition(".")[2] == "Literal":
         return True
-    return is_plain(run, frame, annotation)
+    return _fields.is_plain(run, frame, annotation)
 
 
 def run_writers(run: Run, obj: Obj, name: str) -> None:
@@ -662,18 +566,6 @@ SAFE_TYPES: Final = frozenset(
      "pydantic.AwareDatetime", "pydantic.NaiveDatetime",
      "ipaddress.IPv4Address", "ipaddress.IPv6Address"}
 )  # fmt: skip
-
-
-def hidden_fields(run: Run, cls: Cls) -> set[str]:
-    """The fields that writing out an instance leaves out: `field(repr=False)`."""
-    out: set[str] = set()
-    for owner in mro(run, cls)[0]:
-        found = definition(run, owner)
-        for s in found[0].ir.classes[found[1]].body if found is not None else ():
-            default: Node = (s[4] if s[1] == "ann" and s[2][0] == "n" else None) or ("k", None)
-            if default[0] == "x" and any(word == "repr" and value == ("k", False) for _, word, value in default[3]):
-                out.add(s[2][1])
-    return out
 
 
 def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Value:
@@ -727,7 +619,7 @@ def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
             if method is not None:
                 parts.append(_call.call(run, frame, of(bind(method, of(obj))), _call.Args(()), site))
             elif formatting is None and shows_fields(run, obj.cls):
-                hidden = hidden_fields(run, obj.cls)
+                hidden = _fields.hidden_fields(run, obj.cls)
                 fields_shown = (
                     [value for name, value in obj.fields.items() if name not in hidden] if hidden else [of(obj)]
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _classes, _eval, _invoke, _types
+from tools_check import _call, _classes, _eval, _fields, _invoke, _types
 from tools_check._ir import Node, dotted
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -62,7 +62,7 @@ def made(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value
     if init is not None:
         _call.call(run, frame, of(_classes.bind(init, value)), args, site)
         return value
-    declared = _classes.fields(run, cls)
+    declared = _fields.fields(run, cls)
     outside = _classes.mro(run, cls)[1]
     if not declared or not (_classes.shows_fields(run, cls) or _classes.is_model(run, cls)):
         obj.elem = join(*args.values())
@@ -197,10 +197,10 @@ def validated_instance(run: Run, frame: Frame, cls: Cls, labels: Labels, depth: 
     if _classes.is_settings(run, cls):
         return _classes.typed_instance(run, cls)
     obj = run.new(frame, "inst", cls)
-    for name, annotation, owner_frame in _classes.fields(run, cls):
+    for name, annotation, owner_frame in _fields.fields(run, cls):
         value = validated(run, owner_frame, annotation, labels, depth + 1)
         obj.fields[name] = checked_by_methods(run, frame, cls, name, value)
-    if _classes.keeps_extras(run, cls):
+    if _fields.keeps_extras(run, cls):
         obj.elem = labelled(labels, DATA)
     return of(obj)
 

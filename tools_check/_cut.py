@@ -4,7 +4,7 @@ and a mark that says so.
 
 from __future__ import annotations
 
-from tools_check import _classes, _types
+from tools_check import _classes, _fields, _types
 from tools_check._ir import Def, Node
 from tools_check._link import collect_names
 from tools_check._run import Frame, Run
@@ -13,7 +13,7 @@ from tools_check._values import CLEAN, DATA, Labels, Value, flat, join_labels, l
 
 def unfollowed(run: Run, inner: Frame, frame: Frame, definition: Def, given: Labels, site: int) -> Value:
     """The value of a call that was cut."""
-    if definition.returns is not None and _classes.is_plain(run, inner, definition.returns):
+    if definition.returns is not None and _fields.is_plain(run, inner, definition.returns):
         return CLEAN
     kept = _types.typed(run, inner, definition.returns).objects()
     if kept and all(obj.kind == "inst" and _classes.is_settings(run, obj.cls) for obj in kept):

@@ -7,17 +7,18 @@ from typing import Any, Final
 
 from tools_check import (
     _attributes,
+    _beside,
     _call,
     _classes,
     _elsewhere,
     _exec,
+    _fields,
     _formats,
     _kept,
     _names,
     _narrow,
     _offered,
     _operators,
-    _outside,
     _spelled,
     _types,
 )
@@ -170,7 +171,7 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
             if _classes.shows_fields(run, obj.cls):
                 if exact and isinstance(key, str):
                     return join(obj.fields.get(key, EMPTY), obj.elem)
-                names = [f[0] for f in _classes.fields(run, obj.cls)]
+                names = [f[0] for f in _fields.fields(run, obj.cls)]
                 if exact and isinstance(key, int) and -len(names) <= key < len(names):
                     return join(obj.fields.get(names[key], EMPTY), obj.elem)
             return obj.everything()
@@ -315,16 +316,9 @@ def on_binary(run: Run, frame: Frame, node: Node) -> Value:
     keep: list[Any] = [
         r for v in (left, right) for r in v.refs if isinstance(r, Obj) and r.kind in ("list", "ext", "set")
     ]
-    if op == "Divide" and is_package_path(left) and right.exact:
-        keep.append(_outside.PACKAGED)
+    if op == "Divide" and _beside.is_package_path(left) and right.exact:
+        keep.append(_beside.PACKAGED)
     return labelled(labels, DATA, *keep)
-
-
-def is_package_path(value: Value) -> bool:
-    """Whether a value is a path of a file that came with the code, or the folder of one."""
-    return _outside.packaged(value) or any(
-        isinstance(r, Method) and r.kind == "ext" and _outside.packaged(r.receiver) for r in value.refs
-    )
 
 
 def common(run: Run, frame: Frame, left: Value, right: Value | None) -> Value:

@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import resources
 from typing import Any, Final, final
 
-from tools_check import _call, _classes, _offered, _spelled
+from tools_check import _call, _classes, _fields, _offered, _spelled
 from tools_check._config import hold_to_shape
 from tools_check._link import Module, collect_names, last_name
 from tools_check._run import Frame, Run, ToolSeen
@@ -258,7 +258,7 @@ def made_here(run: Run, frame: Frame, ref: Cls | Func, args: _call.Args) -> None
         if short not in run.frameworks.maker_tails:
             return
         init = _classes.find_method(run, ref, "__init__")
-        taken = {name for name, _, _ in _classes.fields(run, ref)} if init is None else parameters_of(run, init)
+        taken = {name for name, _, _ in _fields.fields(run, ref)} if init is None else parameters_of(run, init)
     else:
         definition = module.ir.defs[ref.at]
         made = definition.name == "__init__" and definition.owner >= 0  # `super().__init__(function)`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools_check import _attributes, _classes, _eval, _exec, _narrow
+from tools_check import _attributes, _classes, _eval, _exec, _fields, _narrow
 from tools_check._ir import Node, dotted
 from tools_check._run import Frame, Run
 from tools_check._values import CLEAN, Cls, Value, join, labelled, of, sorted_refs
@@ -81,7 +81,7 @@ def match_class(run: Run, frame: Frame, pattern: Node, subject: Value) -> Value 
         return None
     cls = _eval.evaluate(run, frame, pattern[1])
     owners = [r for r in sorted_refs(cls) if isinstance(r, Cls)]
-    names = [f[0] for owner in owners for f in _classes.fields(run, owner)]
+    names = [f[0] for owner in owners for f in _fields.fields(run, owner)]
     if not subject.refs and not subject.labels and owners:
         subject = join(*(_classes.typed_instance(run, owner) for owner in owners))
     for i, part in enumerate(pattern[2]):

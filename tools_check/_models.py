@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tools_check import (
+    _beside,
     _call,
     _classes,
     _construct,
@@ -13,6 +14,7 @@ from tools_check import (
     _elsewhere,
     _eval,
     _exec,
+    _fields,
     _formats,
     _frameworks,
     _ours,
@@ -428,7 +430,7 @@ def unchecked(run: Run, frame: Frame, cls: Cls, args: _call.Args) -> Value:
     """`Model.model_construct(**data)`: nothing is validated, whatever the types say."""
     obj = run.new(frame, "inst", cls)
     obj.fields[_classes.UNCHECKED] = CLEAN
-    for name, _, _ in _classes.fields(run, cls):
+    for name, _, _ in _fields.fields(run, cls):
         given = args.get(-1, name)
         obj.fields[name] = given if given is not None else _call.lookup_key(args.dstar or EMPTY, name)
     return of(obj)
@@ -484,8 +486,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         library = run.catalog.library(qname)
         if library is None or library.default == "unknown":
             labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
-    if owner == "pathlib.Path" and _outside.packaged(receiver) and all(value.exact for value in args.values()):
-        return _outside.resource(run, frame, qname, args, site)
+    if owner == "pathlib.Path" and _beside.packaged(receiver) and all(value.exact for value in args.values()):
+        return _beside.resource(run, frame, qname, args, site)
     if theirs and entry.kind != "source" and not run.catalog.is_immutable(qname):
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))

@@ -9,6 +9,7 @@ from typing import Final
 
 from tools_check import (
     _attributes,
+    _beside,
     _call,
     _classes,
     _construct,
@@ -34,7 +35,6 @@ from tools_check._values import (
     DATA,
     EMPTY,
     Cls,
-    Data,
     Ext,
     Func,
     Labels,
@@ -53,8 +53,6 @@ from tools_check._values import (
     sorted_refs,
     with_labels,
 )  # fmt: skip
-
-PACKAGED: Final = Data("package")
 
 
 def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value:
@@ -105,7 +103,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     if entry.kind == "new":
         obj = run.new(frame, "ext", entry.returns or qname)
         obj.elem = labelled(labels)
-        if is_packaged(args):
+        if _beside.is_packaged(args):
             obj.fields["[package]"] = CLEAN
         origin = run.catalog.foreign_type(entry.returns or qname)
         if origin is not None:
@@ -117,8 +115,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
     if entry.kind == "unknown":
         labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
     value = _models.made(run, frame, entry.returns, labels, None)
-    if is_packaged(args):
-        value = join(value, of(PACKAGED))
+    if _beside.is_packaged(args):
+        value = join(value, of(_beside.PACKAGED))
     return join(value, *result)
 
 
@@ -136,15 +134,6 @@ def into_buffers(run: Run, frame: Frame, args: _call.Args, labels: Labels) -> No
         for obj in value.objects():
             if obj.kind == "ext" and obj.cls in BUFFERS:
                 run.write(frame, obj, None, labelled(labels))
-
-
-def is_packaged(args: _call.Args) -> bool:
-    """Whether a path is built from `__file__` and constants alone: a file that came with the code."""
-    return any(packaged(v) for v in args.values()) and all(packaged(v) or v.exact for v in args.values())
-
-
-def packaged(value: Value) -> bool:
-    return PACKAGED in value.refs or any("[package]" in o.fields for o in value.objects() if o.kind == "ext")
 
 
 def shaped(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value | None:
@@ -253,7 +242,7 @@ def text(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Valu
         return labelled(_formats.as_number(run, frame, first), DATA)
     if first.exact and not first.labels and len(first.consts) == 1:
         return const(str(next(iter(first.consts))[1])[:300])
-    packed = [PACKAGED] if packaged(first) else []
+    packed = [_beside.PACKAGED] if _beside.packaged(first) else []
     return labelled(_classes.shown(run, frame, first, site), DATA, *packed)
 
 
@@ -285,13 +274,6 @@ def written(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Arg
     files = [obj.fields.get("[file]", EMPTY) for obj in receiver.objects()]
     into_buffers(run, frame, _call.Args(tuple(files)), args.labels())
     return CLEAN
-
-
-def resource(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
-    """`importlib.resources.files("package")`: a folder that came with the code."""
-    obj = run.new(frame, "ext", "pathlib.Path")
-    obj.fields["[package]"] = CLEAN
-    return of(obj)
 
 
 def get_attribute(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
@@ -362,9 +344,9 @@ def opened(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Va
 def open_path(run: Run, frame: Frame, name: str, path: Value, mode: Value | None, site: int) -> Value:
     modes = mode.strings() if mode is not None and mode.exact else ["r"] if mode is None else ["?"]
     obj = run.new(frame, "ext", "io.IOBase")
-    if packaged(path) and any(not m.startswith("r") or "+" in m for m in modes):
-        rewritten(run, frame)
-    if all(m and m[0] in "wax" and "+" not in m for m in modes) or came_with_code(run, frame, path):
+    if _beside.packaged(path) and any(not m.startswith("r") or "+" in m for m in modes):
+        _beside.rewritten(run, frame)
+    if all(m and m[0] in "wax" and "+" not in m for m in modes) or _beside.came_with_code(run, frame, path):
         obj.cls = "io.Written"
         return of(obj)
     labels = run.source(frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file")
@@ -497,7 +479,7 @@ def path_open(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Ar
 
 def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.Args, site: int) -> Value:
     """`Path.read_text()`, `iterdir()` and their kin: foreign unless the file came with the code."""
-    if came_with_code(run, frame, receiver):
+    if _beside.came_with_code(run, frame, receiver):
         return CLEAN
     labels = run.source(frame, site, name, "file")
     if name not in run.catalog.quiet:
@@ -506,21 +488,6 @@ def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.A
     if short in ("iterdir", "glob", "rglob", "walk"):
         return labelled(labels, run.new(frame, "ext", "pathlib.Path"))
     return labelled(labels, DATA)
-
-
-def came_with_code(run: Run, frame: Frame, path: Value) -> bool:
-    """Whether a file is as its authors wrote it: it lies beside the code, and the code here writes none that do.
-
-    Which of them it writes is not told apart: paths are joined without their texts.
-    """
-    return packaged(path) and frame.module.name not in run.rewriting
-
-
-def rewritten(run: Run, frame: Frame) -> None:
-    """Remember that a module keeps something of its own beside the code: notes that somebody told it."""
-    if frame.module.name not in run.rewriting:
-        run.rewriting.add(frame.module.name)
-        run.version += 1
 
 
 def set_context(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
@@ -665,8 +632,8 @@ SPECIAL: Final[dict[str, Special]] = {
     "langchain_core.utils.utils.guard_import": imported,
     "transformers.utils.import_utils.import_module": imported,
     "pydantic.TypeAdapter": adapter,
-    "importlib.resources.files": resource,
-    "importlib_resources.files": resource,
+    "importlib.resources.files": _beside.resource,
+    "importlib_resources.files": _beside.resource,
     "typing.get_args": literals,
     "typing_extensions.get_args": literals,
     "builtins.eval": exec_module,

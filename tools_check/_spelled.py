@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tools_check import _classes, _frameworks, _invoke
+from tools_check import _classes, _fields, _frameworks, _invoke
 from tools_check._ir import Node
 from tools_check._run import Run, definition_of
 from tools_check._values import EMPTY, Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, join, of, sorted_refs
@@ -174,7 +174,7 @@ def given(
     if init is not None and module is not None:
         names = [p.name for p in module.ir.defs[init.at].params[1:] if p.kind == "p"]
     else:
-        names = [name for name, _, _ in _classes.fields(run, cls)]
+        names = [name for name, _, _ in _fields.fields(run, cls)]
     return dict(zip(names, positional, strict=False)) | dict(keywords)
 
 

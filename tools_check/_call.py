@@ -116,16 +116,15 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     _, site, func_node, arg_nodes = node
     func = _eval.evaluate(run, frame, func_node)
     args = arguments(run, frame, arg_nodes)
-    if func_node[0] == "a" and func is CLEAN:
-        return CLEAN  # a method that the catalogue knows to carry no words
     if func_node[0] == "a" and func.is_empty():
         func = _classes.by_name(run, func_node[2])
         if func.is_empty():
             func = _spelled.member(run, func_node[1], func_node[2], func)
     if func_node[0] == "a" and func_node[2] in WRITES and _beside.packaged(_eval.evaluate(run, frame, func_node[1])):
         _beside.rewritten(run, frame)
-    if func is CLEAN and func_node[0] == "a" and is_clean_method(run, frame, func_node):
-        run.event(frame, args.labels())
+    if func_node[0] == "a" and func is CLEAN:  # a method that the catalogue knows to carry no words
+        if is_clean_method(run, frame, func_node):
+            run.event(frame, args.labels())
         return CLEAN
     if func_node[0] == "a" and _spelled.is_unknown(func):
         registrar = _spelled.called(run, func_node, args.values())

@@ -449,6 +449,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     owner, _, method = qname.rpartition(".")
     receiver = ref.receiver
     if run.catalog.is_clean(owner, method):
+        run.event(frame, flat(receiver))  # `raise_for_status` quotes the other side
         return CLEAN
     if method in SCALAR_OUTSIDE and not run.catalog.call(qname).listed:
         return CLEAN

@@ -178,6 +178,7 @@ def test_a_run_that_is_interrupted_ends_by_that_signal_and_says_one_line(command
         "import os, signal, threading\n"
         "from tools_check import _cli\n"
         "from tools_check.__main__ import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job of a shell ignores it
         "def interrupted(*_):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    threading.Event().wait(60)\n"

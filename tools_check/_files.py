@@ -73,14 +73,16 @@ def is_environment(folder: Path) -> bool:
 
 def describe(file: Path, root: Path, seen: dict[Path, bool]) -> SourceFile:
     """The names of one file; `seen` keeps what is known of folders."""
-    installed = import_folder(file.absolute().parent, seen)
-    if installed is not None and all(part.isidentifier() for part in file.absolute().relative_to(installed).parts[:-1]):
+    here = file.absolute()
+    installed = import_folder(here.parent, seen)
+    within = here.parts[len(installed.parts) :] if installed is not None else ()
+    if within and all(part.isidentifier() for part in within[:-1]):
         # A package in a folder without `__init__` may be called as a library is: only its whole name is its own.
-        parts = list(file.absolute().relative_to(installed).with_suffix("").parts)
+        parts = [*within[:-1], file.stem]
         is_package = parts[-1] == "__init__" and len(parts) > 1
         name = ".".join(parts[:-1] if is_package else parts)
         return SourceFile(path=file, shown=shown(file), names=(name,), is_package=is_package)
-    parts = list(file.absolute().relative_to(root.absolute()).with_suffix("").parts)
+    parts = list(here.relative_to(root.absolute()).with_suffix("").parts)
     # A root that lies inside a package: the package's own folders belong to the name.
     above = root.absolute()
     while is_package_folder(above):

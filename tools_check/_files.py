@@ -50,8 +50,12 @@ def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Co
             raise NotFound(str(path))
         root = path if path.is_dir() else path.parent
         candidates = walk_folder(path) if path.is_dir() else [path]
+        places: dict[Path, Place] = {}
         for file in candidates:
-            source = describe(file, root, seen)
+            folder = file.parent
+            if folder not in places:
+                places[folder] = place_of(folder, root, seen)
+            source = describe(file, places[folder])
             if not any(re.search(pattern, source.shown) for pattern in exclude):
                 found.setdefault(str(file.absolute()), source)
     return sorted(found.values(), key=lambda source: source.shown)
@@ -71,31 +75,45 @@ def is_environment(folder: Path) -> bool:
     return (folder / "pyvenv.cfg").exists()
 
 
-def describe(file: Path, root: Path, seen: dict[Path, bool]) -> SourceFile:
-    """The names of one file; `seen` keeps what is known of folders."""
-    here = file.absolute()
-    installed = import_folder(here.parent, seen)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the files of one folder have in common, which is all of their names but the last."""
+
+    shown: str
+    folders: tuple[str, ...]  # what may stand before a module's own name
+    top: int  # how many of them, from the front, are no packages
+    installed: bool  # below a folder that packages were installed into: only the whole name is its own
+
+
+def describe(file: Path, place: Place) -> SourceFile:
+    """The names of one file."""
+    own = file.stem
+    is_package = own == "__init__" and not (place.installed and not place.folders)
+    parts = place.folders if is_package else (*place.folders, own)
+    names = [".".join(parts[i:]) for i in range(len(parts))] or ["__init__"]
+    surest = names[min(place.top, len(names) - 1)]
+    others = [name for name in names[: place.top + 1] if name != surest]
+    return SourceFile(path=file, shown=place.shown + file.name, names=(surest, *others), is_package=is_package)
+
+
+def place_of(folder: Path, root: Path, seen: dict[Path, bool]) -> Place:
+    """What the names of a folder's files begin with; `seen` keeps which folders packages were installed into."""
+    here, before = folder.absolute(), shown(folder / "x.py").removesuffix("x.py")
+    installed = import_folder(here, seen)
     within = here.parts[len(installed.parts) :] if installed is not None else ()
-    if within and all(part.isidentifier() for part in within[:-1]):
+    if installed is not None and all(part.isidentifier() for part in within):
         # A package in a folder without `__init__` may be called as a library is: only its whole name is its own.
-        parts = [*within[:-1], file.stem]
-        is_package = parts[-1] == "__init__" and len(parts) > 1
-        name = ".".join(parts[:-1] if is_package else parts)
-        return SourceFile(path=file, shown=shown(file), names=(name,), is_package=is_package)
-    parts = list(here.relative_to(root.absolute()).with_suffix("").parts)
+        return Place(shown=before, folders=within, top=0, installed=True)
+    folders = list(here.relative_to(root.absolute()).parts)
     # A root that lies inside a package: the package's own folders belong to the name.
     above = root.absolute()
     while is_package_folder(above):
-        parts.insert(0, above.name)
+        folders.insert(0, above.name)
         above = above.parent
-    is_package = parts[-1] == "__init__"
-    if is_package:
-        parts.pop()
-    top = package_top(file, len(parts) if is_package else len(parts) - 1, is_package=is_package)
-    names = [".".join(parts[i:]) for i in range(len(parts))] or ["__init__"]
-    surest = names[min(top, len(names) - 1)]
-    others = [name for name in names[: top + 1] if name != surest]
-    return SourceFile(path=file, shown=shown(file), names=(surest, *others), is_package=is_package)
+    top = len(folders)
+    while top and is_package_folder(here):
+        top, here = top - 1, here.parent
+    return Place(shown=before, folders=tuple(folders), top=top, installed=False)
 
 
 def import_folder(folder: Path, seen: dict[Path, bool]) -> Path | None:
@@ -106,16 +124,6 @@ def import_folder(folder: Path, seen: dict[Path, bool]) -> Path | None:
         if seen[above]:
             return above
     return None
-
-
-def package_top(file: Path, depth: int, *, is_package: bool) -> int:
-    """How many leading folders of the name are not packages."""
-    folder = file.parent
-    packaged = 0
-    while packaged < depth and is_package_folder(folder):
-        packaged += 1
-        folder = folder.parent
-    return depth - packaged if not is_package else max(0, depth - packaged)
 
 
 def is_package_folder(folder: Path) -> bool:

@@ -402,7 +402,7 @@ def judge(run: Run, tool: ToolSeen, tick: Callable[[str], None]) -> Judged:
     frame = Frame(module, None, None)
     handler = tool.fields.get("handler", EMPTY)
     run.seeking = tool.style != "registry" and not tool.dispatcher
-    run.consoles = []
+    run.redirected = []
     try:
         answer = follow_handler(run, frame, tool, handler)
     except RecursionError:

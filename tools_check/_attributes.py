@@ -198,7 +198,7 @@ def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
                 if len(module.env[target[2]].labels) != len(old.labels):
                     run.version += 1
         elif isinstance(ref, Ext) and ref.qname == "sys" and target[2] in ("stdout", "stderr"):
-            run.consoles = value.objects()
+            run.redirected = [value] if value.objects() else []
     if not base.objects():
         stain(run, frame, target[1], flat(value))
 

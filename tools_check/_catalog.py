@@ -66,7 +66,6 @@ class Catalog:
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     waits: frozenset[str] = frozenset()
-    kept: frozenset[str] = KEPT_CLIENTS
     clients: tuple[str, ...] = ()  # how classes end that talk to somebody, where nothing is known of their library
     fetching: frozenset[str] = frozenset()  # how functions begin that bring something in, likewise
     connecting: frozenset[str] = frozenset()  # how functions begin that give a client

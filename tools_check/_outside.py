@@ -509,8 +509,9 @@ def exec_module(run: Run, frame: Frame, name: str, args: _call.Args, site: int) 
     """`eval`, `exec`: what unknown code gives."""
     labels = join_labels([args.labels(), run.source(frame, site, name.removeprefix("builtins."), "exec")])
     run.event(frame, labels)
-    for obj in (*run.consoles, *(obj for value in (*run.redirected, *args.positional[1:]) for obj in value.objects())):
-        run.write(frame, obj, None, labelled(labels))
+    for value in (*run.redirected, *args.positional[1:]):
+        for obj in value.objects():
+            run.write(frame, obj, None, labelled(labels))
     return labelled(labels, DATA)
 
 

@@ -195,7 +195,6 @@ class Run:
         self.variants: dict[tuple[str, int], Value] = {}  # what `functools.singledispatch` chooses from
         self.dispatching: str | None = None
         self.rewriting: set[str] = set()  # modules that write files beside the code
-        self.consoles: list[Obj] = []  # what stands for the standard output while a handler is followed
         self.toolkit_classes: dict[Cls, Any] = {}
         self.base_classes: dict[Cls, Any] = {}
 

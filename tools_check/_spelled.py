@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tools_check import _classes, _fields, _frameworks, _invoke
+from tools_check._catalog import KEPT_CLIENTS
 from tools_check._ir import Node
 from tools_check._run import Run, definition_of
 from tools_check._values import EMPTY, Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, join, of, sorted_refs
@@ -99,7 +100,7 @@ def member(run: Run, node: Node, name: str, base: Value) -> Value:
 def named_member(run: Run, node: Node, found: Value) -> Value:
     """A member of a thing of a library without a table: one that is kept as a client is one, whatever its class is called."""
     called = last_name(node).lstrip("_")
-    if called not in run.catalog.kept or found.labels:
+    if called not in KEPT_CLIENTS or found.labels:
         return found
     refs = frozenset(named(run, called, ref) for ref in found.refs)
     return found if refs == found.refs else Value(found.labels, refs, found.consts, exact=found.exact)
@@ -122,7 +123,7 @@ METHODS: Final = (
 
 def is_base(name: str) -> bool:
     """Whether a class is called as a base of tools is: `Tool`, `ToolHandler`, `BaseSearchTool`."""
-    return name in BASES or BASE.fullmatch(name) is not None
+    return BASE.fullmatch(name) is not None
 
 
 def inherited(run: Run, cls: Cls, ours: list[Cls], outside: list[str]) -> None:

@@ -444,10 +444,16 @@ def order(ref: Any) -> tuple[str, str, int, int, int]:
         return (kind, f"{ref.kind} {ref.name}", first_serial(ref.receiver), 0, 0)
     if isinstance(ref, Partial | Wrapped):
         what, name, one, two, three = min(map(order, ref.func.refs), default=("", "", 0, 0, 0))
-        return (kind, f"{what} {name}", one, two, three)
+        return (kind, f"{what} {name}{given_to(ref) if isinstance(ref, Partial) else ''}", one, two, three)
     if isinstance(ref, Super):
         return (kind, f"{ref.owner}", first_serial(ref.self_value), 0, 0)
     return (kind, " ".join(str(part) for part in ref), 0, 0, 0)
+
+
+def given_to(partial: Partial) -> str:
+    """What tells partials of one function apart: the constants and the things that they are given."""
+    named = (*(("", value) for value in partial.args), *partial.keywords)
+    return "".join(f" {name}={sorted(map(repr, value.consts))}{first_serial(value)}" for name, value in named)
 
 
 def first_serial(value: Value | None) -> int:

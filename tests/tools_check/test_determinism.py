@@ -20,6 +20,7 @@ from tools_check._files import SourceFile
 from tools_check._inventory import take_inventory
 from tools_check._ir import ModuleIR
 from tools_check._store import Store
+from tools_check._values import Obj, Partial, Value, const, of, sorted_refs
 
 WAYS: Sequence[tuple[str, ...]] = (
     ("--jobs", "1", "--no-cache"),
@@ -159,6 +160,20 @@ def test_whatever_a_handler_is_made_of_it_gets_a_verdict(
     assert (report.faults, report.notes) == ((), ())
     listed = take_inventory([path], Options(cache=False))
     assert {row.name for row in listed.rows} >= {"page", "other"}
+
+
+def test_cells_are_gone_through_as_they_were_made_wherever_they_lie() -> None:
+    """A set gives them by their addresses, which differ from one run and one folder to the next."""
+    spread = [(Obj("list"), bytearray(37 * number)) for number in range(300)]
+    cells = [cell for cell, _ in spread]
+    for step in range(1, 20):
+        assert Value(refs=frozenset(reversed(cells[::step]))).objects() == cells[::step]
+
+
+def test_partials_of_one_function_are_told_apart_by_what_they_are_given() -> None:
+    function = of(Obj("list"))
+    partials = [Partial(function, (const(f"{number:03}"),), ()) for number in range(300)]
+    assert list(sorted_refs(Value(refs=frozenset(partials)))) == partials
 
 
 def test_a_file_whose_texts_are_fine_is_not_looked_at_again_until_it_changes(

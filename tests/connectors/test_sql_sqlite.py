@@ -233,7 +233,7 @@ async def test_a_query_of_any_letters_may_be_as_long_as_any_other(letter: str, s
 async def test_a_query_without_an_end_is_stopped_and_leaves_no_process(query: str, shop: tuple[AnyTool, ...]) -> None:
     before = children()
 
-    told = await ask(shop, "sql_query", within_s=1.0, query=query)
+    told = await ask(shop, "sql_query", within_s=3.0, query=query)
 
     assert (told.code, told.foreign) == ("failed", ())
     assert "and was stopped." in told.own

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from pydantic import ConfigDict, Field
 
 from registry import AnyTool, Media, ToolFailed, ToolInput, reply
@@ -110,7 +111,7 @@ async def logs(context: Context, _: Any) -> types.CallToolResult:
     for line in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         note = types.LoggingMessageNotificationParams(level="info", data=line)
         if context.protocol_version < "2026":
-            await context.session.send_notification(types.LoggingMessageNotification(params=note))
+            await context.session.send_notification(types.LoggingMessageNotification(params=note), context.request_id)
         await asyncio.sleep(0.05)  # the suite asks for the pause
     return said("logged")
 
@@ -122,9 +123,15 @@ async def progresses(context: Context, _: Any) -> types.CallToolResult:
     return said("progressed")
 
 
+async def ask_client(context: Context, request: types.ServerRequest, answer: type[Any]) -> Any:
+    """Ask on the stream of the call itself: the client's other stream may not be open yet, and what is sent there is lost."""
+    of_the_call = ServerMessageMetadata(related_request_id=context.request_id)
+    return await context.session.send_request(request, answer, metadata=of_the_call)
+
+
 async def samples(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
     asked = sampling((params.arguments or {}).get("prompt", ""), 100)
-    answer = await context.session.send_request(asked, types.CreateMessageResult)
+    answer = await ask_client(context, asked, types.CreateMessageResult)
     return said(f"LLM response: {answer.content.text}")
 
 
@@ -132,7 +139,7 @@ def elicits(message: str, properties: dict[str, Any], required: list[str]) -> Sc
     async def script(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         text = (params.arguments or {}).get("message", message)
         asked = elicitation(text, {"type": "object", "properties": properties, "required": required})
-        answer = await context.session.send_request(asked, types.ElicitResult)
+        answer = await ask_client(context, asked, types.ElicitResult)
         return said(f"Elicitation completed: action={answer.action}, content={answer.content}")
 
     return script

@@ -376,12 +376,12 @@ async def test_a_source_without_an_end_is_stopped_and_leaves_no_thread(tmp_path:
     )
     with duckdb.connect(str(path), read_only=True) as same:  # what a stopped thread would keep open
         same.execute("SELECT 1")
-    deployment = deploy(*one_leg(path), reply_timeout_s=1.5)
+    deployment = deploy(*one_leg(path), reply_timeout_s=3)
     question = {"metric": "revenue", "grain": "total", "range": QUARTER}
 
     outcome = await run_registry_tool(deployment, "ask_metric", question)
 
-    assert outcome.text.startswith("The tool failed.\nThe source 'shop' did not answer within 1.")
+    assert outcome.text.startswith("The tool failed.\nThe source 'shop' did not answer within 2.")
     assert deployment.admission.in_use == 0
     made(path, "DROP VIEW orders")  # it can be written to, so nothing reads it any more
 

@@ -604,7 +604,7 @@ async def test_a_session_that_has_come_to_a_halt_is_given_up(server: PostgresSer
 
     assert (
         outcome.text
-        == "The tool failed.\nThe database 'shop' did not answer within 3.6 seconds; the query was stopped."
+        == "The tool failed.\nThe database 'shop' did not answer within 3.5 seconds; the query was stopped."
     )
 
 
@@ -620,7 +620,7 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
         these = tools(Postgres(name="shop", secrets=secrets(dsn)))
         told = await ask(these, "sql_query", within_s=3.0, query="SELECT 1")
 
-    assert told.own == "The tool failed.\nThe database 'shop' did not answer within 2.7 seconds; the query was stopped."
+    assert told.own == "The tool failed.\nThe database 'shop' did not answer within 2.5 seconds; the query was stopped."
 
 
 # -- the hostile corpus --------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, final
+from typing import Final, final
 
 from tools_check import _call, _classes, _described, _exec, _frameworks, _invoke, _offered, _ours
 from tools_check._catalog import Catalog
@@ -14,6 +14,7 @@ from tools_check._elsewhere import Elsewhere
 from tools_check._files import SourceFile
 from tools_check._ir import Def, ModuleIR, Node
 from tools_check._link import Module, Project, collect_names, last_name
+from tools_check._row import Verdict
 from tools_check._run import STEPS_PER_ENTRY, Frame, Noted, Run, ToolSeen
 from tools_check._spelled import DECORATORS
 from tools_check._values import (
@@ -40,7 +41,6 @@ from tools_check._values import (
 )  # fmt: skip
 from tools_check._worlds import worlds
 
-Verdict = Literal["own", "foreign", "undecided"]
 ROUNDS: Final = 3
 
 

@@ -15,8 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, final
 
-from tools_check._check import Report
 from tools_check._finding import Finding
+from tools_check._report import Report
 
 VERSION: Final = 1
 Known = Counter[tuple[str, str, str]]

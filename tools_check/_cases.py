@@ -6,9 +6,10 @@ import json
 import tempfile
 from pathlib import Path
 
-from tools_check._check import Options, check_paths
+from tools_check._check import check_paths
 from tools_check._config import Config
 from tools_check._finding import Case
+from tools_check._options import Options
 from tools_check.rules import ALL, Rule
 
 

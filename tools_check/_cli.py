@@ -6,18 +6,19 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 import click
 
-from tools_check._check import Options, Report, check_paths
+from tools_check._check import check_paths
 from tools_check._config import Config, ConfigError, find_config, read_config
 from tools_check._files import NotFound
+from tools_check._options import Options
+from tools_check._report import Report
 from tools_check.formats import FORMATS
-from tools_check.rules import ALL, BY_NAME, NAMES
 
 STACK: Final = 512 * 1024 * 1024
 RECURSION: Final = 12_000
@@ -252,6 +253,8 @@ def differs(path: Path, rendered: str, paths: str) -> int:
 @click.argument("rule", required=False)
 def explain(rule: str | None) -> None:
     """Say what a rule finds, why it matters and what to do; without a rule, list them."""
+    from tools_check.rules import ALL, BY_NAME
+
     if rule is None:
         click.echo("".join(f"{r.name:<22} {r.severity:<8} {r.summary}\n" for r in ALL), nl=False)
         return
@@ -283,12 +286,18 @@ def make_options(paths: tuple[Path, ...], jobs: int, no_cache: bool, config: Pat
     start = paths[0] if paths and paths[0].is_dir() else (paths[0].parent if paths else Path())
     found = config or find_config(start)
     try:
-        settings = read_config(found, NAMES)
+        settings = read_config(found, rule_names)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     if found is None:
         settings = Config(folder=start if start.is_dir() else Path())
     return Options(config=settings, jobs=jobs or min(4, os.cpu_count() or 1), cache=not no_cache)
+
+
+def rule_names() -> Collection[str]:
+    from tools_check.rules import NAMES
+
+    return NAMES
 
 
 def listed(paths: tuple[Path, ...], options: Options) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
@@ -53,8 +53,12 @@ def find_config(start: Path) -> Path | None:
     return None
 
 
-def read_config(path: Path | None, rules: frozenset[str]) -> Config:
+def read_config(path: Path | None, rules: Callable[[], Collection[str]]) -> Config:
     """The settings of a file; the standard ones without a file or a table.
+
+    Args:
+        path: a pyproject.toml.
+        rules: the names of the rules; asked only where the file names one.
 
     Raises:
         ConfigError: when the file is no TOML, or a key or value is not known.
@@ -71,7 +75,7 @@ def read_config(path: Path | None, rules: frozenset[str]) -> Config:
     return from_table(path, table, rules)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> Config:
+def from_table(path: Path, table: Mapping[str, Any], rules: Callable[[], Collection[str]]) -> Config:
     """The settings of one table."""
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
@@ -94,7 +98,7 @@ def from_table(path: Path, table: Mapping[str, Any], rules: frozenset[str]) -> C
             raise ConfigError(f'{path}: per-path-ignores {pattern!r} needs `rules = [...]` and `reason = "..."`')
         names: tuple[str, ...] = tuple(given["rules"])
         for name in names:
-            if name not in rules:
+            if name not in rules():
                 raise ConfigError(f"{path}: per-path-ignores {pattern!r}: there is no rule {name!r}")
         ignores.append((pattern, names))
     return Config(

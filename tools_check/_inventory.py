@@ -9,14 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from tools_check import _frameworks
-from tools_check._analysis import Analysis, analyse
-from tools_check._check import Options, answer_key, catalog_of, depth_notes, imports_of, make_store, state_digest
-from tools_check._facts import Facts
-from tools_check._files import SourceFile, find_files
-from tools_check._scan import FRAMEWORK, REGISTRY, decorated_users, importers
-from tools_check._store import Store
-from tools_check._ways import Row, cells, order, rows_of
+from tools_check._files import find_files
+from tools_check._options import Options, answer_key, make_store, state_digest
+from tools_check._row import Row, cells
 
 
 @final
@@ -49,44 +44,15 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
                 files=len(files),
                 notes=tuple(kept["notes"]),
             )
-    found = take_anew(files, store, options)
+    # The analysis is most of what a run imports, and a run that finds its answer kept has no use for it.
+    from tools_check._take import take_anew
+
+    rows_taken, notes = take_anew(files, store, options)
+    found = Inventory(rows=rows_taken, faults=tuple(sorted(store.faults.items())), files=len(files), notes=notes)
     store.finish()
     rows = [row.to_keep() for row in found.rows]
     store.keep(key, {"digest": state_digest(store), "rows": rows, "faults": found.faults, "notes": found.notes})
     return found
-
-
-def take_anew(files: list[SourceFile], store: Store, options: Options) -> Inventory:
-    """List the ways in of files that have been scanned."""
-    by_path = {f.shown: f for f in files}
-    seeds = {p for p, found in store.scans.items() if found.words & (REGISTRY | FRAMEWORK)}
-    registry_users = importers(by_path, store.scans, {p for p, found in store.scans.items() if found.words & REGISTRY})
-    decorated = decorated_users(by_path, store.scans, seeds)
-    wanted = [f for f in files if f.shown in seeds or f.shown in registry_users or f.shown in decorated]
-    store.preload(wanted, options.jobs)
-    catalog = catalog_of(options.config)
-    frameworks = _frameworks.load(options.config.frameworks)
-    analysis = analyse(files, wanted, store.load, catalog, options.tick, frameworks, imports_of(store))
-    facts = Facts(analysis=analysis, read=lambda path: store.text(by_path[path]), modules={})
-    rows = rows_of(facts, analysis.tools)
-    for source in files:
-        store.check_syntax(source)
-    unique = {(r.file, r.qualname, r.style, r.name): r for r in sorted(rows, key=order)}
-    return Inventory(
-        rows=tuple(sorted(unique.values(), key=order)),
-        faults=tuple(sorted(store.faults.items())),
-        files=len(files),
-        notes=tuple(notes_of(analysis)),
-    )
-
-
-def notes_of(analysis: Analysis) -> Iterable[str]:
-    """What was not followed whole: a tool that is defined there may be missing, or its verdict be short of an origin."""
-    yield from depth_notes(analysis)
-    for path in sorted(analysis.cut - analysis.too_deep):
-        yield f"{path} has code outside its functions that is too large to follow whole; tools that it makes may be missing"
-    large = {(j.handler_path, j.handler_name) for j in analysis.tools if j.cut and j.verdict != "foreign"}
-    yield from (f"{path}: {name} is too large to follow whole" for path, name in sorted(large))
 
 
 # -- formats

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from tools_check._files import SourceFile
-from tools_check._wordings import hints
+from tools_check._hints import hints
 
 REGISTRY: Final = 1
 WORDINGS: Final = 2
@@ -45,13 +45,13 @@ class Scan(NamedTuple):
     imports: tuple[str, ...]
 
 
-def scan(data: bytes, source: SourceFile, marker: bytes, frameworks: re.Pattern[bytes]) -> Scan:
+def scan(data: bytes, source: SourceFile, frameworks: re.Pattern[bytes]) -> Scan:
     """Look at a file's bytes."""
     words = 0
     if OURS.search(data):
         words |= REGISTRY
     lowered = data.lower()
-    if hints(lowered) or marker in lowered:
+    if hints(lowered):
         words |= WORDINGS
     if b"tools-check" in data:
         words |= SUPPRESSES

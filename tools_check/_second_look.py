@@ -175,7 +175,7 @@ def absences(files: list[SourceFile]) -> Callable[[str], bool]:
 def entries(seen: Seen, called: AbstractSet[tuple[str, int]]) -> Callable[[str, int], bool]:
     """Tells functions that code elsewhere may call: nobody here does, or not every file is here that could."""
     files = {source.name: source for source in seen.files}
-    have = {source.path.absolute() for source in seen.files}
+    have = {source.path for source in seen.files}
 
     @cache
     def is_whole(module: str) -> bool:
@@ -186,9 +186,9 @@ def entries(seen: Seen, called: AbstractSet[tuple[str, int]]) -> Callable[[str, 
 
 def neighbours(source: SourceFile, exclude: tuple[str, ...]) -> set[Path]:
     """The files of the package that a file stands in; of its folder, when that is no package."""
-    folder = source.path.absolute().parent
+    folder = source.path.parent
     if not is_package_folder(folder):
-        return {f.path.absolute() for f in find_files(sorted(folder.glob("*.py")), exclude)}
+        return {f.path for f in find_files(sorted(folder.glob("*.py")), exclude)}
     while is_package_folder(folder.parent):
         folder = folder.parent
-    return {f.path.absolute() for f in find_files([folder], exclude)}
+    return {f.path for f in find_files([folder], exclude)}

@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeGuard, final
 
@@ -31,10 +31,9 @@ Stat = tuple[int, int, int]
 class Store:
     """One run's view of the files."""
 
-    def __init__(self, folder: Path | None, marker: bytes, frameworks: re.Pattern[bytes], version: str = "") -> None:
+    def __init__(self, folder: Path | None, frameworks: Callable[[], re.Pattern[bytes]], version: str = "") -> None:
         self.folder = folder / f"{FORMAT}-{sys.version_info[0]}.{sys.version_info[1]}" if folder is not None else None
-        self.marker = marker
-        self.frameworks = frameworks
+        self.frameworks = frameworks  # what a file that defines a tool mentions; asked only when a file is new
         self.scans: dict[str, Scan] = {}
         self.faults: dict[str, str] = {}
         self.parsed = 0
@@ -103,25 +102,24 @@ class Store:
     def scan_all(self, files: Iterable[SourceFile]) -> None:
         """Scan every file, by its state on disk where that is known."""
         for source in files:
-            key = str(source.path.absolute())
             # What is given instead of a file's bytes has no state on disk: the index would tell of the bytes that lie there.
-            stat = state(source.path) if source.shown not in self.overlay else None
-            known = self._known.get(key)
+            stat = state(source.at) if source.shown not in self.overlay else None
+            known = self._known.get(source.at)
             if stat is not None and valid(known) and tuple(known[0]) == stat and known[4] == source.name:
                 self.scans[source.shown] = Scan(known[1], known[2], known[3])
                 if known[5]:
                     self.faults[source.shown] = known[5]
-                self._index[key] = known
+                self._index[source.at] = known
                 continue
-            found = scan(self.read(source), source, self.marker, self.frameworks)
+            found = scan(self.read(source), source, self.frameworks())
             self.scans[source.shown] = found
             self._fresh.add(source.shown)
             if stat is not None:
-                self._index[key] = (stat, found.digest, found.words, found.imports, source.name, "")
+                self._index[source.at] = (stat, found.digest, found.words, found.imports, source.name, "")
 
     def quiet(self, source: SourceFile) -> None:
         """No rule over texts says anything of this file: until it changes, it need not be looked at for that."""
-        key = str(source.path.absolute())
+        key = source.at
         if key in self._index:
             stat, digest, words, *rest = self._index[key]
             self._index[key] = (stat, digest, words & ~WORDINGS, *rest)
@@ -172,7 +170,7 @@ class Store:
 
     def fault(self, source: SourceFile, text: str) -> None:
         self.faults[source.shown] = text
-        key = str(source.path.absolute())
+        key = source.at
         if key in self._index:
             self._index[key] = (*self._index[key][:5], text)
 
@@ -258,10 +256,10 @@ class Store:
             )
 
 
-def state(path: Path) -> Stat | None:
+def state(path: str) -> Stat | None:
     """What the file system says of a file."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  # for each file of each run
     except OSError:
         return None
     return (found.st_mtime_ns, found.st_size, found.st_ino)

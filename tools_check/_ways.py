@@ -1,75 +1,19 @@
-"""The ways in for bytes that somebody else chose, one row each: tools, calls of the fence, and what reaches a prompt.
-
-A row is what a reviewer reads and what a committed list keeps; it is named without line numbers, so that only a change of the
-ways in changes the list.
-"""
+"""The ways in for bytes that somebody else chose, one row each: tools, calls of the fence, and what reaches a prompt."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final
 
-from tools_check._analysis import Judged, Verdict
+from tools_check._analysis import Judged
 from tools_check._config import ConfigError
 from tools_check._facts import Facts, statement_site, tool_name
 from tools_check._files import shown
-from tools_check._finding import TraceStep
+from tools_check._row import Listed, Row
 from tools_check._run import Noted
-
-UNTRUSTED: Final[dict[Verdict, bool | None]] = {"foreign": True, "own": False, "undecided": None}
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One way in."""
-
-    file: str
-    line: int
-    qualname: str
-    name: str
-    style: str
-    declaration: str
-    verdict: Verdict
-    origins: tuple[str, ...]
-    sources: tuple[str, ...]
-    trace: tuple[TraceStep, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "file": self.file,
-            "line": self.line,
-            "qualname": self.qualname,
-            "name": self.name,
-            "style": self.style,
-            "declaration": self.declaration,
-            "verdict": self.verdict,
-            "untrusted": UNTRUSTED[self.verdict],
-            "origins": list(self.origins),
-            "sources": list(self.sources),
-            "trace": [{"file": s.file, "line": s.line, "text": s.text, "why": s.why} for s in self.trace],
-        }
-
-    def to_keep(self) -> tuple[Any, ...]:
-        """Plain data, for `marshal`."""
-        facts = [getattr(self, f.name) for f in fields(self) if f.name != "trace"]
-        return (*facts, tuple((s.file, s.line, s.text, s.why) for s in self.trace))
-
-    @classmethod
-    def kept(cls, data: tuple[Any, ...]) -> Row:
-        """The inverse of `to_keep`."""
-        *facts, trace = data
-        names = [f.name for f in fields(cls) if f.name != "trace"]
-        steps = tuple(TraceStep(file=file, line=line, text=text, why=why) for file, line, text, why in trace)
-        return cls(**dict(zip(names, facts, strict=True)), trace=steps)
-
-
-def order(row: Row) -> tuple[str, int, str, str, str]:
-    return (row.file, row.line, row.qualname, row.style, row.name)
 
 
 def row_of(facts: Facts, judged: Judged) -> Row:
@@ -144,21 +88,9 @@ def seam_name(noted: Noted) -> str:
     return f"{noted.inside or '<module>'}: {noted.text}"
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    return (
-        f"{row.file}:{row.line}",
-        row.qualname,
-        row.style,
-        row.declaration or "-",
-        row.verdict,
-        ", ".join(row.sources) or "-",
-    )
-
-
 # -- the committed list
 
 CELL: Final = re.compile(r"(?<!\\)\|")
-Listed = tuple[str, str, str]
 
 
 def listed(path: Path) -> frozenset[Listed]:
@@ -182,10 +114,6 @@ def listed(path: Path) -> frozenset[Listed]:
         [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] for line in lines if line.startswith("| ")
     ]
     return frozenset((cell[0], cell[1], cell[2]) for cell in cut[2:] if len(cell) >= 3)
-
-
-def key(row: Row) -> Listed:
-    return (row.file, row.qualname, row.style)
 
 
 def rows_of(facts: Facts, judged: Iterable[Judged]) -> list[Row]:

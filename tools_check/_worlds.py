@@ -68,5 +68,5 @@ def import_folder(source: SourceFile) -> Path:
     """The folder that must stand on the import path for the file to have its name."""
     parts = source.name.count(".") + 1
     up = parts if source.is_package else parts - 1
-    folder = source.path.absolute().parent
+    folder = source.path.parent
     return folder.parents[up - 1] if 0 < up <= len(folder.parents) else folder

@@ -28,9 +28,10 @@ from typing import NamedTuple
 import libcst
 
 from tools_check import _parse
-from tools_check._check import Options, check_paths
+from tools_check._check import check_paths
 from tools_check._cli import RECURSION, STACK
 from tools_check._inventory import take_inventory
+from tools_check._options import Options
 
 HERE = Path(__file__).parent
 KEPT = Path(tempfile.gettempdir()) / "hedgerow-checker-corpus"

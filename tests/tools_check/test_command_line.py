@@ -305,6 +305,31 @@ def test_an_edited_file_is_seen_through_the_cache(tmp_path: Path) -> None:
     assert findings(tmp_path) == []
 
 
+@pytest.mark.parametrize("command", ["check", "inventory"])
+def test_a_run_that_finds_its_answer_kept_imports_nothing_of_the_analysis(command: str, tmp_path: Path) -> None:
+    """It is what a commit hook does most often, and the analysis is most of what there is to import."""
+    write(tmp_path, {"app.py": LYING})
+    first = tools_check(tmp_path, command, ".")
+    program = (
+        "import sys\n"
+        "from tools_check.__main__ import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    heavy = ('libcst', 'tools_check._run', 'tools_check.rules')\n"
+        "    print(*sorted(set(heavy) & sys.modules.keys()), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, command, "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (first.returncode, first.stdout, "\n")
+
+
 def test_a_broken_cache_is_worked_around(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": LYING})
     before = findings(tmp_path)

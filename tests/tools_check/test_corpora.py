@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.tools_check._running import rows, write
-from tools_check._check import Options, check_paths
+from tools_check._check import check_paths
+from tools_check._options import Options
 
 TAINT = rows("taint.jsonl")
 VARIANTS = rows("variants.jsonl")

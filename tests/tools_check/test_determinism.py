@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.tools_check._running import rows, write
-from tools_check._check import Options, check_paths
+from tools_check._check import check_paths
 from tools_check._config import Config
 from tools_check._files import SourceFile
 from tools_check._inventory import take_inventory
 from tools_check._ir import ModuleIR
+from tools_check._options import Options
 from tools_check._store import Store
 from tools_check._values import Obj, Partial, Value, const, of, sorted_refs
 

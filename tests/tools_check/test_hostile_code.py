@@ -9,7 +9,8 @@ import pytest
 
 from tests.tools_check._running import LYING, findings, tools_check, write
 from tools_check import _invoke
-from tools_check._check import Options, check_paths
+from tools_check._check import check_paths
+from tools_check._options import Options
 
 DEEP = {
     "brackets": "X = " + "(" * 5_000 + ")" * 5_000 + "\n",

@@ -181,6 +181,13 @@ def test_a_framework_of_the_users_own_is_described_in_the_configuration(tmp_path
     assert [(r["qualname"], r["style"]) for r in inventory(tmp_path)] == [("now", "zz")]
 
 
+def test_a_framework_that_is_described_later_is_seen_in_files_that_did_not_change(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": "from zz_things import gadget\n\n@gadget\ndef now() -> str:\n    return 'now'\n"})
+    assert inventory(tmp_path) == []
+    write(tmp_path, {"pyproject.toml": '[tool.tools_check.frameworks.zz]\ndecorators = ["zz_things.gadget"]\n'})
+    assert [row["qualname"] for row in inventory(tmp_path)] == ["now"]
+
+
 def test_a_hundred_tools_under_a_costly_method_of_the_project_are_all_listed(tmp_path: Path) -> None:
     """Each of them is an entry of its own: those at the end of a module do not vanish because the first ones were costly."""
     steps = "\n".join(f"        if kind == {number}:\n            names = [str(kind), *names]" for number in range(150))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.tools_check._running import rows, write
-from tools_check._check import Options
 from tools_check._inventory import take_inventory
+from tools_check._options import Options
 
 CASES = rows("kinds.jsonl")
 OFFERED = rows("offered.jsonl")  # tools that no table names, and what looks like them and is none

@@ -8,7 +8,7 @@ import pytest
 
 from registry._fence import WORD
 from tests.tools_check._running import findings
-from tools_check.rules import fence_marker
+from tools_check import _hints
 
 ROOT = Path(__file__).parents[2]
 WRONG_ON_PURPOSE = {
@@ -41,4 +41,4 @@ def test_a_connector_with_a_comment_can_be_checked_alone(file: str) -> None:
 
 
 def test_the_marker_that_the_checker_looks_for_is_the_one_that_the_fence_writes() -> None:
-    assert fence_marker.WORD == WORD
+    assert _hints.WORD == WORD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tools_check._check import Report
+from tools_check._report import Report
 from tools_check.formats import concise, full, github, json_, sarif
 
 FORMATS: Final[dict[str, Callable[[Report], str]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools_check._check import Report
+from tools_check._report import Report
 
 
 def render(report: Report) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools_check._check import Report
 from tools_check._finding import Finding
+from tools_check._report import Report
 
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 MAX_STEPS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tools_check._check import Report
+from tools_check._report import Report
 
 
 def render(report: Report) -> str:

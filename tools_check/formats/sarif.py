@@ -6,8 +6,8 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tools_check._check import VERSION, Report
 from tools_check._finding import Finding, TraceStep
+from tools_check._report import VERSION, Report
 
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 

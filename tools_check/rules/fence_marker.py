@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from typing import Final
 
 from tools_check._facts import Facts, statement_site
 from tools_check._finding import Case, Finding
+from tools_check._hints import WORD
 from tools_check._wordings import texts
 
 SEVERITY = "error"
-
-# Written backwards, so that this file does not spell what it forbids; a test compares it with the fence.
-WORD: Final = "kruqpuz"[::-1]
-BYTES: Final = WORD[:4].encode()  # what decides whether a file is looked at: a word cut earlier is not seen
 
 
 def check(facts: Facts) -> Iterator[Finding]:

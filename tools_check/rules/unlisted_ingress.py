@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from tools_check._facts import Facts
 from tools_check._finding import Case, Finding
-from tools_check._ways import key, rows_of
+from tools_check._row import key
+from tools_check._ways import rows_of
 from tools_check.rules._cases import tool
 
 SEVERITY = "error"

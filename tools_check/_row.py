@@ -1,0 +1,80 @@
+"""One way in for bytes that somebody else chose, as a reviewer reads it and as a committed list keeps it.
+
+It is named without line numbers, so that only a change of the ways in changes the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, TypeAlias, final
+
+from tools_check._finding import TraceStep
+
+Verdict: TypeAlias = Literal["own", "foreign", "undecided"]
+Listed: TypeAlias = tuple[str, str, str]
+
+UNTRUSTED: Final[dict[Verdict, bool | None]] = {"foreign": True, "own": False, "undecided": None}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One way in."""
+
+    file: str
+    line: int
+    qualname: str
+    name: str
+    style: str
+    declaration: str
+    verdict: Verdict
+    origins: tuple[str, ...]
+    sources: tuple[str, ...]
+    trace: tuple[TraceStep, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "line": self.line,
+            "qualname": self.qualname,
+            "name": self.name,
+            "style": self.style,
+            "declaration": self.declaration,
+            "verdict": self.verdict,
+            "untrusted": UNTRUSTED[self.verdict],
+            "origins": list(self.origins),
+            "sources": list(self.sources),
+            "trace": [{"file": s.file, "line": s.line, "text": s.text, "why": s.why} for s in self.trace],
+        }
+
+    def to_keep(self) -> tuple[Any, ...]:
+        """Plain data, for `marshal`."""
+        facts = [getattr(self, f.name) for f in fields(self) if f.name != "trace"]
+        return (*facts, tuple((s.file, s.line, s.text, s.why) for s in self.trace))
+
+    @classmethod
+    def kept(cls, data: tuple[Any, ...]) -> Row:
+        """The inverse of `to_keep`."""
+        *facts, trace = data
+        names = [f.name for f in fields(cls) if f.name != "trace"]
+        steps = tuple(TraceStep(file=file, line=line, text=text, why=why) for file, line, text, why in trace)
+        return cls(**dict(zip(names, facts, strict=True)), trace=steps)
+
+
+def order(row: Row) -> tuple[str, int, str, str, str]:
+    return (row.file, row.line, row.qualname, row.style, row.name)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    return (
+        f"{row.file}:{row.line}",
+        row.qualname,
+        row.style,
+        row.declaration or "-",
+        row.verdict,
+        ", ".join(row.sources) or "-",
+    )
+
+
+def key(row: Row) -> Listed:
+    return (row.file, row.qualname, row.style)

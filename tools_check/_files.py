@@ -32,16 +32,32 @@ class NotFound(Exception):
     """A path given on the command line does not exist."""
 
 
-def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = ()) -> list[SourceFile]:
+class NoPython(Exception):
+    """A folder given on the command line holds no Python file, or none that the settings leave in.
+
+    It is a mistake and not a clean run, since a run in CI over a folder that was renamed would else pass for ever. A file
+    that is left out is no mistake: hooks give the names of files that changed.
+    """
+
+    def __init__(self, folder: str, *, left_out: bool) -> None:
+        super().__init__(folder)
+        self.left_out = left_out
+
+
+def find_files(
+    paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = (), *, may_be_none: bool = True
+) -> list[SourceFile]:
     """Every Python file under the paths, each once, in the order of their shown names.
 
     Args:
         paths: files and folders.
         exclude: regular expressions over shown names that are left out.
         unsaved: shown names of files whose text is given, and which need not exist.
+        may_be_none: whether a folder may hold none.
 
     Raises:
         NotFound: when a path does not exist.
+        NoPython: when a folder holds no Python file and must.
     """
     found: dict[str, SourceFile] = {}
     seen: dict[Path, bool] = {}
@@ -51,13 +67,20 @@ def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Co
         root = path if path.is_dir() else path.parent
         candidates = walk_folder(path) if path.is_dir() else [path]
         places: dict[Path, Place] = {}
+        seen_any = kept_any = False
         for file in candidates:
+            seen_any = True
             folder = file.parent
             if folder not in places:
                 places[folder] = place_of(folder, root, seen)
             source = describe(file, places[folder])
             if not any(re.search(pattern, source.shown) for pattern in exclude):
+                kept_any = True
                 found.setdefault(str(file.absolute()), source)
+        if path.is_dir() and not (may_be_none or kept_any):
+            within = "" if shown(path) == "." else f"{shown(path)}/"
+            if not any(name.startswith(within) for name in unsaved):
+                raise NoPython(str(path), left_out=seen_any)
     return sorted(found.values(), key=lambda source: source.shown)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from tools_check._analysis import Judged, Verdict
 from tools_check._config import ConfigError
-from tools_check._facts import Facts, statement_site, tool_name
+from tools_check._facts import Facts, statement_site
 from tools_check._files import shown
 from tools_check._finding import TraceStep
 from tools_check._run import Noted
@@ -31,7 +31,7 @@ class Row:
     file: str
     line: int
     qualname: str
-    name: str
+    name: str  # the tool's; empty where the program makes it up while it runs
     style: str
     declaration: str
     verdict: Verdict
@@ -44,7 +44,7 @@ class Row:
             "file": self.file,
             "line": self.line,
             "qualname": self.qualname,
-            "name": self.name,
+            "name": self.name or None,
             "style": self.style,
             "declaration": self.declaration,
             "verdict": self.verdict,
@@ -83,7 +83,7 @@ def row_of(facts: Facts, judged: Judged) -> Row:
         file=path,
         line=line,
         qualname=judged.handler_name,
-        name=tool_name(judged) if judged.tool.style == "registry" else judged.handler_name.rpartition(".")[2],
+        name=declared_name(judged) if judged.tool.style == "registry" else judged.handler_name.rpartition(".")[2],
         style=judged.tool.style,
         declaration=declaration(judged),
         verdict=judged.verdict,
@@ -91,6 +91,12 @@ def row_of(facts: Facts, judged: Judged) -> Row:
         sources=tuple(sorted({la.root.name for la in labels})),
         trace=facts.trace(label),
     )
+
+
+def declared_name(judged: Judged) -> str:
+    """The name that a tool of the registry has, or empty; never that of its handler, which no model calls it by."""
+    value = judged.tool.fields.get("name")
+    return " or ".join(sorted(value.strings())) if value is not None and value.exact else ""
 
 
 def declaration(judged: Judged) -> str:
@@ -144,15 +150,27 @@ def seam_name(noted: Noted) -> str:
     return f"{noted.inside or '<module>'}: {noted.text}"
 
 
+HEADS: Final = ("tool", "handler", "style", "declared", "verdict", "from")
+PAST: Final = frozenset(style for _, style, _ in SEAMS)  # these are no tools
+
+
 def cells(row: Row) -> tuple[str, ...]:
+    """What a table shows of a row, under `HEADS`, behind where it stands."""
+    name = "-" if row.style in PAST else printable(row.name) or "(computed)"
     return (
         f"{row.file}:{row.line}",
+        name,
         row.qualname,
         row.style,
         row.declaration or "-",
         row.verdict,
         ", ".join(row.sources) or "-",
     )
+
+
+def printable(name: str) -> str:
+    """A name on one line: what is wrong with it is another rule's, and must not tear the table."""
+    return name if name.isprintable() else repr(name)
 
 
 # -- the committed list
@@ -181,7 +199,12 @@ def listed(path: Path) -> frozenset[Listed]:
     cut = [
         [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] for line in lines if line.startswith("| ")
     ]
-    return frozenset((cell[0], cell[1], cell[2]) for cell in cut[2:] if len(cell) >= 3)
+    # By the heads, since a list that an older version wrote has other columns.
+    at = [cut[0].index(head) for head in ("file", "handler", "style") if head in cut[0]] if cut else []
+    if len(at) < 3:
+        return frozenset()
+    file, handler, style = at
+    return frozenset((cell[file], cell[handler], cell[style]) for cell in cut[2:] if len(cell) > max(at))
 
 
 def key(row: Row) -> Listed:

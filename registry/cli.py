@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, final, get_args
 
 from registry._catalog import catalog as catalog_of
 from registry._deployment import CatalogProse, Deployment
@@ -21,8 +22,9 @@ from registry._dispatch import run_registry_tool
 from registry._envelope import outcome_body
 from registry._fence import WORD
 from registry._foreign import Foreign
-from registry._load import load_attribute, load_registry
+from registry._load import load_attribute, load_registry, theirs
 from registry._outcome import Answered, Failed, Outcome, Refused
+from registry._raised import in_words, visible
 from registry._registry import Registry
 from registry._tooldef import AnyTool
 from registry.errors import HedgerowError
@@ -38,8 +40,9 @@ except ModuleNotFoundError as missing:
 
 from registry._cli_http import serve, token
 from registry._cli_mcp import mcp
+from registry._cli_mistake import Unusable, mistake
 
-__all__ = ["load_attribute", "main"]
+__all__ = ["Unusable", "load_attribute", "main", "mistake", "theirs"]
 
 T = TypeVar("T")
 
@@ -54,6 +57,12 @@ tools_option = click.option(
     "once. Without it: the connector packages that are installed.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
+verbose_option = click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Show on standard error what an exception of a handler says, and where it was raised.",
+)
 prose_option = click.option(
     "--prose",
     type=click.Choice(get_args(CatalogProse)),
@@ -115,8 +124,15 @@ def catalog(references: Sequence[str], as_json: bool, prose: CatalogProse) -> No
 @tools_option
 @json_option
 @click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=60, show_default=True, metavar="SECONDS"
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0.1),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the tool.",
 )
+@verbose_option
 @click.argument("name")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
 @click.pass_context
@@ -125,6 +141,7 @@ def call(
     references: Sequence[str],
     as_json: bool,
     timeout_s: float,
+    verbose: bool,
     name: str,
     arguments: Sequence[str],
 ) -> None:
@@ -133,6 +150,7 @@ def call(
     KEY=VALUE gives a text (or what the tool's input makes of it), KEY:=JSON any other value. The exit code is 0 for an
     answer, 1 for any other outcome, 2 for a wrong command line.
     """
+    log_to_stderr(verbose=verbose)
     registry = registry_of(references)
     if name not in registry:
         near = ", ".join(registry) or "none"
@@ -158,6 +176,7 @@ def call(
     metavar="SECONDS",
     help="For each step.",
 )
+@verbose_option
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("inputs", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
 @click.pass_context
@@ -167,6 +186,7 @@ def run(
     as_json: bool,
     dry_run: bool,
     timeout_s: float,
+    verbose: bool,
     file: Path,
     inputs: Sequence[str],
 ) -> None:
@@ -175,6 +195,7 @@ def run(
     The inputs that the pipeline lists are given as for `call`, and count as yours. The exit code is 0 for an answer, 1 for
     any other outcome, 2 for a pipeline that cannot run.
     """
+    log_to_stderr(verbose=verbose)
     # Here and not above: no other command needs pipelines, nor the library that they need.
     from registry.documents import read_document
     from registry.pipeline import parse_pipeline, plan_pipeline, run_pipeline
@@ -197,6 +218,32 @@ def run(
     context.exit(ANSWERED if isinstance(result.outcome, Answered) else OTHER)
 
 
+@final
+class Told(logging.Formatter):
+    """A record for a person. What an exception says may be a stranger's words, so it is shown on demand alone."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        super().__init__()
+        self.verbose = verbose
+
+    def format(self, record: logging.LogRecord) -> str:
+        if self.verbose:
+            return visible(super().format(record))
+        error = record.exc_info[1] if record.exc_info else None
+        said = record.getMessage()
+        return said if error is None else f"{said} It raised {in_words(error)}; --verbose shows what that says."
+
+
+def log_to_stderr(*, verbose: bool) -> None:
+    """What the dispatcher logs, for a person: one line, or all of it."""
+    log = logging.getLogger("hedgerow")
+    handler = logging.StreamHandler()
+    handler.setFormatter(Told(verbose=verbose))
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    log.propagate = False
+
+
 def waited(doing: str, work: Coroutine[Any, Any, T]) -> T:
     """Wait for a call, with a sign of life on a terminal."""
     try:
@@ -215,7 +262,7 @@ def registry_of(references: Sequence[str]) -> Registry:
     try:
         registry = load_registry(references)
     except HedgerowError as error:
-        raise click.UsageError(str(error)) from error
+        raise mistake(error) from error
     if not registry:
         raise click.UsageError(
             "No tools are installed. Install a package that offers some, or name yours: --tools my_tools:TOOLS."

@@ -341,6 +341,24 @@ def test_the_text_of_an_exception_goes_to_the_log(caplog: pytest.LogCaptureFixtu
     assert HOSTILE in caplog.text
 
 
+def test_a_failure_that_a_handler_tells_is_one_line_of_the_log_and_its_detail_is_in_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(request: Nothing) -> str:
+        raise ToolFailed("It said no.\nTool 'other' failed.", detail=Foreign(HOSTILE)) from ValueError("inner")
+
+    with caplog.at_level(logging.DEBUG, logger="hedgerow"):
+        run(fail, "web")
+
+    line, below = caplog.records[:2]
+    assert (line.levelname, line.exc_info) == ("WARNING", None)
+    assert line.getMessage().startswith("Tool 'tool' failed (ToolFailed at tests/registry/test_dispatch.py:")
+    assert line.getMessage().endswith("): \"It said no.\\nTool 'other' failed.\"")
+    assert (below.levelname, below.exc_info is not None) == ("DEBUG", True)
+    assert "inner" in caplog.text
+    assert HOSTILE not in caplog.text
+
+
 @pytest.mark.parametrize("origin", [lambda r: 1 / 0, lambda r: "", lambda r: " - ", lambda r: None, lambda r: 5])
 def test_an_origin_that_cannot_be_named_fails_before_the_handler_runs(origin: Callable[[Any], Any]) -> None:
     ran: list[Nothing] = []

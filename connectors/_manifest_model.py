@@ -95,4 +95,4 @@ class ToolEntry(Entry):
 class Manifest(Entry):
     """Tools as data."""
 
-    tools: list[ToolEntry] = Field(min_length=1)
+    tools: list[ToolEntry] = Field(min_length=1, description="What is offered.")

@@ -166,6 +166,7 @@ tell_a_missing_declaration()
 
 # A tool of any input and any declaration, for where tools are collected.
 AnyTool: TypeAlias = "ToolDef[Any, Any]"
+"""A tool of any input and any declaration, for where tools are collected."""
 
 
 @final

@@ -15,7 +15,7 @@ import click
 
 from tools_check._check import Options, Report, check_paths
 from tools_check._config import Config, ConfigError, find_config, read_config
-from tools_check._files import NoPython, NotFound
+from tools_check._files import NoEntry, NoPython, NotFound
 from tools_check.formats import FORMATS
 from tools_check.rules import ALL, BY_NAME, NAMES
 
@@ -295,7 +295,7 @@ def listed(paths: tuple[Path, ...], options: Options) -> list[str]:
     from tools_check._files import find_files
 
     exclude, unsaved = options.config.exclude, options.overlay
-    return guarded(lambda: [f.shown for f in find_files(paths, exclude, unsaved, may_be_none=False)], options)
+    return guarded(lambda: [f.shown for f in find_files(paths, exclude, unsaved, strict=True)], options)
 
 
 def guarded(work: Callable[[], T], options: Options) -> T:
@@ -307,6 +307,8 @@ def guarded(work: Callable[[], T], options: Options) -> T:
         near = get_close_matches(str(error), cli.commands, 1)
         hint = f"; did you mean the command {near[0]}?" if near else hint
         raise click.UsageError(f"there is no file or folder {error}{hint}") from error
+    except NoEntry as error:
+        raise click.UsageError(str(error)) from error
     except NoPython as error:
         where = f"in {options.config.path} `exclude` leaves out every Python file of {error}"
         said = where if error.left_out else f"there is no Python file in {error}"

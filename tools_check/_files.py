@@ -44,8 +44,12 @@ class NoPython(Exception):
         self.left_out = left_out
 
 
+class NoEntry(Exception):
+    """A folder cannot be looked into, so what is in it would pass unseen."""
+
+
 def find_files(
-    paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = (), *, may_be_none: bool = True
+    paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = (), *, strict: bool = False
 ) -> list[SourceFile]:
     """Every Python file under the paths, each once, in the order of their shown names.
 
@@ -53,11 +57,12 @@ def find_files(
         paths: files and folders.
         exclude: regular expressions over shown names that are left out.
         unsaved: shown names of files whose text is given, and which need not exist.
-        may_be_none: whether a folder may hold none.
+        strict: whether a folder must hold one, and be possible to look into to its end.
 
     Raises:
         NotFound: when a path does not exist.
-        NoPython: when a folder holds no Python file and must.
+        NoPython: with `strict`, when a folder holds no Python file.
+        NoEntry: with `strict`, when a folder cannot be looked into.
     """
     found: dict[str, SourceFile] = {}
     seen: dict[Path, bool] = {}
@@ -65,7 +70,7 @@ def find_files(
         if not path.exists() and shown(path) not in unsaved:
             raise NotFound(str(path))
         root = path if path.is_dir() else path.parent
-        candidates = walk_folder(path) if path.is_dir() else [path]
+        candidates = walk_folder(path, strict=strict) if path.is_dir() else [path]
         places: dict[Path, Place] = {}
         seen_any = kept_any = False
         for file in candidates:
@@ -77,16 +82,21 @@ def find_files(
             if not any(re.search(pattern, source.shown) for pattern in exclude):
                 kept_any = True
                 found.setdefault(str(file.absolute()), source)
-        if path.is_dir() and not (may_be_none or kept_any):
+        if strict and path.is_dir() and not kept_any:
             within = "" if shown(path) == "." else f"{shown(path)}/"
             if not any(name.startswith(within) for name in unsaved):
                 raise NoPython(str(path), left_out=seen_any)
     return sorted(found.values(), key=lambda source: source.shown)
 
 
-def walk_folder(root: Path) -> Iterator[Path]:
+def walk_folder(root: Path, *, strict: bool) -> Iterator[Path]:
     """The Python files below a folder; links to folders are not followed, so that a cycle ends."""
-    for folder, folders, files in os.walk(root):
+
+    def refuse(error: OSError) -> None:
+        if strict and not isinstance(error, FileNotFoundError):  # a folder may go while others are looked into
+            raise NoEntry(f"{shown(Path(error.filename))} cannot be looked into: {error.strerror}")
+
+    for folder, folders, files in os.walk(root, onerror=refuse):
         folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not is_environment(Path(folder, f)))
         for name in sorted(files):
             if name.endswith((".py", ".pyi")) and not (name.endswith(".pyi") and name[:-1] in files):

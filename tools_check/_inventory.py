@@ -37,7 +37,7 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
         NotFound: when a path does not exist.
         NoPython: when a folder holds no Python file.
     """
-    files = find_files(paths, options.config.exclude, may_be_none=False)
+    files = find_files(paths, options.config.exclude, strict=True)
     store = make_store(options)
     store.scan_all(files)
     key = answer_key("inventory", files, options)

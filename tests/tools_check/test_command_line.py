@@ -167,6 +167,27 @@ def test_a_folder_without_python_is_a_mistake_even_beside_one_with(command: tupl
     assert tools_check(tmp_path, *command, "src").returncode == 0
 
 
+@pytest.mark.parametrize("command", ["check", "inventory"])
+def test_a_folder_that_cannot_be_looked_into_is_not_passed_over(command: str, tmp_path: Path) -> None:
+    write(tmp_path, {"src/app.py": HONEST, "src/inner/lie.py": LYING})
+    program = (
+        "import os\n"
+        "scandir = os.scandir\n"
+        "def refuse(path='.'):\n"  # whoever runs the tests may be allowed to look into any folder
+        "    if str(path).endswith('inner'):\n"
+        "        raise PermissionError(13, 'Permission denied', str(path))\n"
+        "    return scandir(path)\n"
+        "os.scandir = refuse\n"
+        "from tools_check.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, command, "src"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "Error: src/inner cannot be looked into: Permission denied"
+
+
 def test_a_folder_that_the_settings_leave_out_is_a_mistake_and_a_file_is_not(tmp_path: Path) -> None:
     settings = '[tool.tools_check]\nexclude = ["^app"]\n'
     write(tmp_path, {"app/a.py": LYING, "pyproject.toml": settings})
@@ -180,6 +201,13 @@ def test_a_folder_that_the_settings_leave_out_is_a_mistake_and_a_file_is_not(tmp
         0,
         "tools-check: `exclude` in the settings leaves out all that was given, so nothing was checked\n",
     )
+
+
+def test_a_file_that_cannot_be_read_is_not_counted_among_those_in_which_nothing_was_found(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": HONEST, "broken.py": "def page(:\n"})
+    done = tools_check(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "nothing found in 2 files (1 could not be read)\n")
+    assert done.stderr == "tools-check: broken.py could not be read: line 1: invalid syntax\n"
 
 
 def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
@@ -239,6 +267,7 @@ def test_every_rule_is_explained(tmp_path: Path) -> None:
     ("table", "words"),
     [
         ("typo = 1", "no key 'typo'"),
+        ("exclud = []", "no key 'exclud'; did you mean 'exclude'? known keys are"),
         ('environment = "maybe"', "environment is 'maybe'"),
         ("[tool.tools_check.sources.lib]\ndefalt = 'own'", "unknown key 'defalt'"),
         (

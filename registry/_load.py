@@ -131,8 +131,15 @@ def tools_of(found: Any, named: str) -> tuple[AnyTool, ...]:
         return tuple(found.values())
     if isinstance(found, Iterable) and not isinstance(found, str | bytes):
         tools = tuple(cast("Iterable[AnyTool]", found))
-        if all(isinstance(cast("object", tool), ToolDef) for tool in tools):
+        wrong = next((at for at, tool in enumerate(tools) if not isinstance(cast("object", tool), ToolDef)), None)
+        if wrong is None:
             return tools
+        if isinstance(found, list | tuple):
+            whole, part = class_name(cast("object", found)), class_name(tools[wrong])
+            raise DeclarationError(
+                f"{named} is a {whole} of which item {wrong + 1} is a {part}. Each "
+                "must be a ToolDef; what a connector's tools(...) returns is unpacked with *."
+            )
     got = class_name(cast("object", found))
     raise DeclarationError(
         f"{named} is a {got}. It must be a ToolDef, a Registry, a tuple or list of ToolDefs, or "

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
 
 __all__ = [
+    "FIELDS",
     "TAGS",
     "Argument",
     "ForEach",
@@ -153,3 +154,11 @@ class Pipeline(Form):
     result: Argument = Field(
         default=None, description="What the pipeline returns; without it, what its last step returned."
     )
+
+
+# What a table may hold, by the name in the file, for whoever misspelled one.
+FIELDS: Final = frozenset(
+    field.alias or name
+    for form in (Pipeline, Step, ForEach, WhenEquals, WhenExists)
+    for name, field in form.model_fields.items()
+)

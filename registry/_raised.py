@@ -37,7 +37,7 @@ def trace_below(error: BaseException) -> TracebackType | None:
 
 def place_of(error: BaseException) -> str:
     """File and line where it came out of somebody's code, as `my_tools.py:31`; empty where that is not known."""
-    if isinstance(error, SyntaxError) and error.filename is not None:
+    if isinstance(error, SyntaxError) and isinstance(error.filename, str):
         return f"{near(error.filename)}:{error.lineno}"
     trace = trace_below(error)
     return "" if trace is None else f"{near(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
@@ -45,7 +45,10 @@ def place_of(error: BaseException) -> str:
 
 def near(file: str) -> str:
     """A path as it is read in a terminal: from the current folder where it lies below that."""
-    here = f"{Path.cwd()}{os.sep}"
+    try:
+        here = f"{Path.cwd()}{os.sep}"
+    except OSError:  # the folder is gone; the dispatcher, which asks too, must not fail for that
+        return file
     return file.removeprefix(here)
 
 

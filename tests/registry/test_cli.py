@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,7 @@ TOOLS = (PAGE, LAMP)
 REGISTRY = Registry(TOOLS)
 def make(): return list(TOOLS)
 NUMBER = 5
+NESTED = [PAGE, (LAMP,)]
 '''
 
 
@@ -138,6 +141,18 @@ def test_an_outcome_that_is_no_answer_exits_with_1(folder: Path, arguments: tupl
             "No tools are installed. Install a package that offers some, or name yours: --tools my_tools:TOOLS.",
         ),
         (("call", "--tools", "my_tools:TOOLS", "absent"), "There is no tool 'absent'. The tools are: page, lamp."),
+        (
+            ("call", "--tools", "my_tools:TOOLS", "pag"),
+            "There is no tool 'pag'. Did you mean 'page'? The tools are: page,",
+        ),
+        (
+            ("call", "--tools", "my_tools:TOOLS", "page", "url=a", "url=b"),
+            "'url' is given twice. Give it once; a list is written url:='[1, 2]'.",
+        ),
+        (
+            ("tools", "--tools", "my_tools:NESTED"),
+            "'my_tools:NESTED' is a list of which item 2 is a tuple. Each must be a ToolDef; what a connector's tools(...)",
+        ),
         (
             ("call", "--tools", "my_tools:TOOLS", "page", "url"),
             "'url' is not an argument. Write KEY=VALUE, or KEY:=JSON",
@@ -303,6 +318,13 @@ def test_a_module_that_raises_is_shown_from_its_own_file_on_and_told_in_one_sent
             ),
             "--tools 'broken:TOOLS', broken.py:4: Tool 'x': untrusted_output is missing. Write False",
         ),
+        (
+            (
+                "from registry import ToolDef, ToolInput\nclass P(ToolInput):\n    a: int\ndef handler():\n    return 'x'\n"
+                "TOOLS = (ToolDef(name='x', description='d', input=P, handler=handler, untrusted_output=False),)\n"
+            ),
+            "broken.py:6: Tool 'x': handler cannot be called with the input alone. Write a function of one argument",
+        ),
         ("def TOOLS(root): return ()\n", "'broken:TOOLS' is a function that cannot be called without arguments."),
         ("import sys\nsys.exit('bye')\n", "importing 'broken' raised SystemExit at broken.py:2."),
     ],
@@ -326,3 +348,81 @@ def test_an_extra_that_a_users_module_lacks_is_told_with_the_line_that_installs_
         "Error: --tools 'needy:TOOLS', needy.py:3: The mail connector needs inscriptis. Write: pip install 'hedgerow[mail]'"
     )
     assert "Traceback" not in called.stderr
+
+
+# -- Ctrl-C
+
+STOPPING = """
+import os, signal, threading
+import click
+from registry import ToolDef, ToolInput
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
+SAID, NEVER, ECHO = threading.Event(), threading.Event(), click.echo
+
+def echo(text, **how):
+    ECHO(text, **how)
+    if "still running" in str(text):
+        SAID.set()
+
+click.echo = echo
+
+class Asked(ToolInput):
+    pass
+
+def stuck(_: Asked) -> str:
+    os.kill(os.getpid(), signal.SIGINT)
+    NEVER.wait(50)
+    return "x"
+
+def late(_: Asked) -> str:
+    SAID.wait(50)
+    return stuck(_)
+
+TOOLS = tuple(
+    ToolDef(name=handler.__name__, description="d", input=Asked, handler=handler, untrusted_output=False)
+    for handler in (stuck, late)
+)
+"""
+
+
+def test_ctrl_c_leaves_a_handler_in_a_thread_that_does_not_end(folder: Path) -> None:
+    (folder / "stopping.py").write_text(STOPPING)
+    called = hedgerow(folder, "call", "--tools", "stopping:TOOLS", "stuck")
+
+    assert (called.returncode, called.stdout, called.stderr) == (130, "", "Left before the tool had answered.\n")
+
+
+def test_ctrl_c_leaves_a_handler_that_runs_on_after_its_deadline(folder: Path) -> None:
+    (folder / "stopping.py").write_text(STOPPING)
+    called = hedgerow(folder, "call", "--tools", "stopping:TOOLS", "late", "--timeout", "0.1")
+
+    assert called.stdout.startswith("The tool did not answer in time and may still be running.")
+    assert (called.returncode, called.stderr) == (
+        1,
+        "The tool is still running; this command ends with it. Ctrl-C leaves it.\n",
+    )
+
+
+def test_ctrl_c_while_a_module_is_loaded_ends_with_one_line(folder: Path) -> None:
+    (folder / "slow.py").write_text(f"{STOPPING}\nos.kill(os.getpid(), signal.SIGINT)\nNEVER.wait(50)\n")
+    called = hedgerow(folder, "tools", "--tools", "slow:TOOLS")
+
+    assert (called.returncode, called.stdout, called.stderr) == (130, "", "hedgerow: stopped\n")
+
+
+def test_on_a_terminal_a_failure_stands_on_a_line_of_its_own_above_the_sign_of_life(folder: Path) -> None:
+    (folder / "raising.py").write_text(RAISING)
+    ours, theirs = pty.openpty()
+    command = [str(Path(sys.executable).parent / "hedgerow"), "call", "--tools", "raising:TOOLS", "ask", "how=failed"]
+    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm", "NO_COLOR": "1"}
+    ran = subprocess.run(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=False, env=environment
+    )
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+
+    assert ran.stdout.startswith(b"The tool failed.\n")
+    (line,) = (part for part in re.split(r"\r\n|\x1b\[[0-9;?]*[A-Za-z]|\r", shown) if "failed" in part)
+    assert line == "Tool 'ask' failed (ToolFailed at raising.py:14): 'The server said no.'"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from registry.cli import load_attribute
+from registry.cli import Unusable, load_attribute, mistake, theirs
 from registry.errors import HedgerowError, IngressRefused
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ DIFFERENT = 1
     show_default=True,
     help="The file of pins. Peers that are not named keep what stands in it.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; the exit code is 1 where a peer differs from its pins.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; the exit code is 1 where a peer differs from its pins, and 2 where one cannot be asked.",
+)
 @click.option(
     "--secret-prefix",
     default="HEDGEROW_SECRET_",
@@ -60,11 +64,15 @@ def pin(context: click.Context, references: tuple[str, ...], file: Path, check: 
         return os.environ[secret_prefix + name.upper().replace("-", "_")]
 
     try:
-        peers = mcp_client.checked([peer for reference in references for peer in peers_of(reference)])
+        given = [peer for reference in references for peer in peers_of(reference)]
+    except HedgerowError as error:
+        raise mistake(error) from error
+    try:
+        peers = mcp_client.checked(given)
         pins = read_pins(file) if file.exists() else Pins()
         found = {peer.name: asyncio.run(mcp_client.offered(peer, secret)) for peer in peers}
     except (HedgerowError, IngressRefused) as error:
-        raise click.ClickException(str(error)) from error
+        raise Unusable(str(error)) from error
     is_same = True
     for peer in peers:
         usable, told, differs = mcp_client.looked_at(peer, pins.peers.get(peer.name), found[peer.name])
@@ -82,7 +90,8 @@ def pin(context: click.Context, references: tuple[str, ...], file: Path, check: 
 
 def peers_of(reference: str) -> Iterable[Peer]:
     found: object = load_attribute(reference, option="MODULE:ATTRIBUTE")
-    found = cast("Callable[[], object]", found)() if callable(found) else found
+    with theirs(f"MODULE:ATTRIBUTE {reference!r}"):
+        found = cast("Callable[[], object]", found)() if callable(found) else found
     if isinstance(found, Mapping):
         return cast("Mapping[str, Peer]", found).values()
     # What is none of a peer is told by `checked`.

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Fetched", "Method", "fetch", "place_of"]
 
 Method: TypeAlias = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+"""What a request asks for."""
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 MAX_URL: Final = 8192

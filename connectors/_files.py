@@ -25,6 +25,7 @@ from registry.errors import IngressRefused, ToolFailed
 __all__ = ["Entry", "EntryKind", "Walked", "list_dir", "read_file", "walk"]
 
 EntryKind: TypeAlias = Literal["file", "folder", "link", "other"]
+"""What an entry of a folder is itself; a link is not followed to say it."""
 
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A pipe would wait for a writer and a terminal would become ours, if one were put there between the look and the opening.

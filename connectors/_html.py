@@ -28,7 +28,10 @@ class HtmlText:
     """A page as text."""
 
     text: Foreign[str]
-    """The title, a blank line, and the text; a link as `[words](target)`, a picture as `[its alternative text]`."""
+    """The title, a blank line, and the text.
+
+    A link is `[words]` and its target in round brackets, a picture is `[its alternative text]`.
+    """
     hidden: int
     """How many parts were left out because their own style or attribute hides them."""
     is_complete: bool

@@ -16,6 +16,14 @@ __all__ = ["main"]
 def main() -> None:
     """Run `hedgerow`."""
     try:
+        start()
+    except KeyboardInterrupt:  # while it was loaded; the command itself answers for the rest
+        print("hedgerow: stopped", file=sys.stderr)
+        sys.exit(130)
+
+
+def start() -> None:
+    try:
         from registry.cli import main as run
     except ImportError as error:
         print(shadowed() or f"hedgerow does not start: {error}", file=sys.stderr)

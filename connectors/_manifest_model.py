@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from connectors.ingress import Method
 
-__all__ = ["NAME", "HttpEntry", "InputEntry", "Manifest", "ProcessEntry", "ToolEntry"]
+__all__ = ["FIELDS", "NAME", "HttpEntry", "InputEntry", "Manifest", "ProcessEntry", "ToolEntry"]
 
 NAME: Final = "^[A-Za-z][A-Za-z0-9_]{0,39}$"
 TEMPLATE: Final = "`{name}` is the input of that name; `{{` and `}}` are braces."
@@ -95,4 +95,12 @@ class ToolEntry(Entry):
 class Manifest(Entry):
     """Tools as data."""
 
-    tools: list[ToolEntry] = Field(min_length=1)
+    tools: list[ToolEntry] = Field(min_length=1, description="What is offered.")
+
+
+# What a table may hold, by the name in the file, for whoever misspelled one.
+FIELDS: Final = frozenset(
+    field.alias or name
+    for entry in (Manifest, ToolEntry, HttpEntry, ProcessEntry, InputEntry)
+    for name, field in entry.model_fields.items()
+)

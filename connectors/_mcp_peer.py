@@ -158,6 +158,7 @@ class HttpPeer:
 
 
 Peer: TypeAlias = StdioPeer | HttpPeer
+"""Somebody else's MCP server, by how it is reached."""
 
 
 def check_name(name: object) -> None:

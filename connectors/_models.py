@@ -26,6 +26,7 @@ PATIENT: Final = NetworkRules(timeout_s=300, max_bytes=20_000_000)
 STREAM: Final = {"Accept": "text/event-stream"}
 
 Ending: TypeAlias = Literal["whole", "cut", "refused", "filtered", "called", "paused", "broken", "unknown"]
+"""How an answer of a model ended: whole, or why it is not."""
 Event: TypeAlias = dict[str, Any]
 
 LINE_END: Final = re.compile(r"\r\n|\n|\r")

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Gives the addresses of a host and a port. It judges nothing: what it returns is judged before it is connected to."""
 
 LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 HOST_NAME: Final = re.compile(rf"{LABEL}(?:\.{LABEL})*\.?\Z")

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Reader: TypeAlias = Literal["person", "program"]
+"""Who reads what the model writes."""
 
 MAX_DETAIL: Final = 4000
 

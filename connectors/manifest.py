@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, final
 
@@ -17,7 +18,7 @@ from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from connectors._manifest_fill import Filler, TemplateError, holes_in, parse_template
-from connectors._manifest_model import HttpEntry, InputEntry, Manifest, ProcessEntry, ToolEntry
+from connectors._manifest_model import FIELDS, HttpEntry, InputEntry, Manifest, ProcessEntry, ToolEntry
 from connectors._paging import as_text, page_of
 from connectors.ingress import NetworkRules, fetch, run_process
 from registry import AnyTool, Foreign, MixedReply, ToolDef, ToolFailed, ToolInput, refuse, reply
@@ -129,7 +130,8 @@ def shape_problem(error: ErrorDetails) -> Problem:
     if error["type"] == "missing":
         return way, "is required"
     if error["type"] == "extra_forbidden":
-        return way, "is not a field here"
+        near = get_close_matches(str(way[-1]), FIELDS, 1, 0.75)
+        return way, f"is not a field here (did you mean {near[0]!r}?)" if near else "is not a field here"
     return tuple(step for step in way if step != "[key]"), error["msg"][:1].lower() + error["msg"][1:]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from registry._cli_mistake import mistake
 from registry._deployment import Deployment
 from registry._load import load_registry
 from registry._settings import FILE, Composition, HttpSettings, compose, posture_of, read_settings, secret_of
@@ -53,7 +54,7 @@ def serve(config: Path | None, references: Sequence[str], host: str | None, port
     try:
         composition = composed(config, references)
     except HedgerowError as error:
-        raise click.UsageError(str(error)) from error
+        raise mistake(error) from error
     changed = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     ended = serving(replace(composition, http=composition.http.model_copy(update=changed)))
     if not ended:

@@ -15,6 +15,7 @@ from typing import get_args
 
 import click
 
+from registry._cli_mistake import mistake
 from registry._deployment import Caller, CatalogProse, Deployment
 from registry._load import load_registry
 from registry._settings import FILE, compose, read_settings, secret_of
@@ -97,7 +98,7 @@ def mcp(
         if timeout_s is not None:
             deployment = replace(deployment, reply_timeout_s=timeout_s)
     except HedgerowError as error:
-        raise click.UsageError(str(error)) from error
+        raise mistake(error) from error
 
     def verify(presented: str) -> Caller | None:
         holder = tokens.holder(presented.encode("utf-8", "surrogatepass")) if tokens is not None else None

@@ -18,6 +18,7 @@ from registry.errors import DeclarationError
 __all__ = ["REQUEST_ID", "AuditRecord", "Caller", "CatalogProse", "Deployment", "Permitted"]
 
 CatalogProse: TypeAlias = Literal["quoted", "omitted"]
+"""What becomes of descriptions that a third party wrote."""
 
 log = logging.getLogger("hedgerow.audit")
 

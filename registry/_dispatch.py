@@ -21,7 +21,7 @@ from registry._foreign import class_name, join_origins
 from registry._outcome import Answered, Failed, Outcome, Refused, Shed, TimedOut
 from registry._render import Unshowable, failure_text, refusal_text, render, settle
 from registry._reply import MixedReply
-from registry._work import abandon, first_of, start
+from registry._work import abandon, first_of, log_failure, start
 from registry.errors import ToolCallError, ToolFailed
 
 __all__ = ["Dispatched", "dispatch", "run_registry_tool", "start_call"]
@@ -205,7 +205,7 @@ def crashed(call: Call, error: BaseException | None) -> Dispatched:
         # The nested call has the same deadline, so which of the two timers fires first is chance. A nested write that may
         # still be running must not be reported as a failure, which invites a repeat.
         return timed_out(stopped=error.outcome.text == STOPPED and call.tool is not None and call.tool.effect == "read")
-    log.error("Tool %r failed.", name, exc_info=error)
+    log_failure(name, error)
     if not isinstance(error, ToolFailed):
         return failed(call, f"It raised {class_name(error)}; what that says is in the log of the process.")
     text, origins = failure_text(

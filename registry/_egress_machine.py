@@ -22,8 +22,11 @@ from registry._egress_swallow import Address, Destination, Swallower, Tag, Value
 # Inert: no bracket that Markdown knows, no letter or digit at an edge, a blank inside so that it is no
 # destination.
 LINK_REMOVED: Final = "⟨link removed⟩"
+"""What stands in the place of an address."""
 MARKUP_REMOVED: Final = "⟨markup removed⟩"
+"""What stands in the place of a tag."""
 MAX_HELD: Final = 300
+"""How many characters of a stream wait for more input at most."""
 
 # How much of the output the triggers look back on, and how much text is taken in at once.
 MEMORY: Final = 96

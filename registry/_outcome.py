@@ -122,3 +122,4 @@ class TimedOut:
 
 
 Outcome: TypeAlias = "Answered | Refused | Malformed | Failed | Shed | TimedOut"
+"""What a call ended in; a program matches on the class."""

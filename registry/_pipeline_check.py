@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast, final
 
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from registry._arguments import NAME
-from registry._pipeline_model import TAGS, WRONG, Pipeline, PromptForm, RefForm, Step, TextForm
+from registry._pipeline_model import FIELDS, TAGS, WRONG, Pipeline, PromptForm, RefForm, Step, TextForm
 from registry._pipeline_refs import Ref, RefError, parse_ref, parse_template
 from registry.documents import Document, read_document
 from registry.errors import PipelineError
@@ -103,7 +104,8 @@ def shape_problem(error: ErrorDetails, data: Mapping[str, Any]) -> Problem:
     elif error["type"] == "union_tag_invalid":
         message = "holds a key that begins with '$' and is none of $ref, $text, $prompt and $literal"
     elif error["type"] == "extra_forbidden":
-        message = "is not a field here"
+        near = get_close_matches(str(loc[-1]), FIELDS, 1, 0.75)
+        message = f"is not a field here (did you mean {near[0]!r}?)" if near else "is not a field here"
     elif error["type"] == "missing":
         message = "is required"
     way = tuple(step for step in loc if step not in TAGS and step != WRONG)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
 
 __all__ = [
+    "FIELDS",
     "TAGS",
     "Argument",
     "ForEach",
@@ -99,11 +100,15 @@ else:
 
 
 class WhenEquals(Form):
+    """A condition of a step: what a reference finds is this value."""
+
     ref: str = Field(alias="$ref", description=REFERENCE)
     equals: JsonValue = Field(description="The value that it must be; JSON, of the same type.")
 
 
 class WhenExists(Form):
+    """A condition of a step: a reference finds something, or nothing."""
+
     ref: str = Field(alias="$ref", description=REFERENCE)
     exists: bool = Field(description="Whether the path must find something.")
 
@@ -120,11 +125,15 @@ When = Annotated[
 
 
 class ForEach(Form):
+    """A list of which each item is a call of the step."""
+
     ref: str = Field(alias="$ref", description=f"{REFERENCE} It must find a list.")
     max: int = Field(ge=1, le=MOST_ITEMS, description="The most items; a longer list stops the pipeline.")
 
 
 class Step(Form):
+    """One step: a tool, and how its arguments are made."""
+
     id: Id = Field(description="How later steps refer to what this one returned.")
     tool: str = Field(description="The name of a tool of the deployment.")
     arguments: dict[str, Argument] = Field(default={}, description="What the tool takes; values, or how to make them.")
@@ -141,7 +150,15 @@ class Pipeline(Form):
 
     description: str = Field(default="", description="What it is for. Not shown to any model.")
     inputs: list[Id] = Field(default=[], description="Names of the values that a run is given: `inputs.name`.")
-    steps: list[Step] = Field(min_length=1, max_length=MOST_STEPS)
+    steps: list[Step] = Field(min_length=1, max_length=MOST_STEPS, description="What is called, in order.")
     result: Argument = Field(
         default=None, description="What the pipeline returns; without it, what its last step returned."
     )
+
+
+# What a table may hold, by the name in the file, for whoever misspelled one.
+FIELDS: Final = frozenset(
+    field.alias or name
+    for form in (Pipeline, Step, ForEach, WhenEquals, WhenExists)
+    for name, field in form.model_fields.items()
+)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import cast, final
 
 from registry._foreign import class_name
+from registry._raised import in_words, told_frames
 from registry._tooldef import AnyTool, ToolDef
 from registry.errors import DeclarationError
 
@@ -76,10 +77,12 @@ def loaded(name: str, load: Callable[[], object]) -> tuple[AnyTool, ...]:
         found = load()
         tools = tuple(cast("Iterable[AnyTool]", found() if callable(found) else found))
     except Exception as error:
-        raise DeclarationError(
-            f"Entry point {name!r} of group {ENTRY_POINT_GROUP!r} did not load ({class_name(error)}). It must name a tuple "
+        made = DeclarationError(
+            f"Entry point {name!r} of group {ENTRY_POINT_GROUP!r} did not load ({in_words(error)}). It must name a tuple "
             "of tools, or a function without arguments that returns one."
-        ) from error
+        )
+        made.add_note(told_frames(error))
+        raise made from error
     return tools
 
 

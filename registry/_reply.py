@@ -78,13 +78,19 @@ class Reply(Generic[DeclaredT_contra]):
     """The parts of an answer, in order, and its structured half. Made by `reply` and `refuse` alone."""
 
     parts: tuple[Part, ...]
+    """What is shown, in order."""
     data: JsonValue | Foreign[JsonValue]
+    """The structured half."""
     has_data: bool
+    """Whether there is a structured half; its value may be None."""
     refusal: Refusal | None = None
+    """What `refuse` made of it; such a reply has no parts."""
 
 
 OwnReply: TypeAlias = "Reply[Literal[False] | str]"
+"""A reply in own words alone, which a tool under either declaration may return."""
 MixedReply: TypeAlias = "Reply[str]"
+"""A reply with foreign parts, which only a tool that names an origin may return."""
 
 
 class _Absent:

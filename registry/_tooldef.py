@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, cast, final, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model, model_validator
@@ -166,6 +166,7 @@ tell_a_missing_declaration()
 
 # A tool of any input and any declaration, for where tools are collected.
 AnyTool: TypeAlias = "ToolDef[Any, Any]"
+"""A tool of any input and any declaration, for where tools are collected."""
 
 
 @final
@@ -251,6 +252,15 @@ def check_handler(tool: str, handler: object) -> None:
         raise DeclarationError(
             f"Tool {tool!r}: handler is {shown(handler)}. Write a function of the input that returns str or a Reply."
         )
+    try:
+        # Not what it wraps: a decorator may give that more than it takes itself.
+        signature(handler, follow_wrapped=False).bind(None)
+    except TypeError as error:
+        raise DeclarationError(
+            f"Tool {tool!r}: handler cannot be called with the input alone. Write a function of one argument, the input."
+        ) from error
+    except ValueError:
+        return  # a function of C that does not say what it takes
 
 
 def check_declaration(tool: str, declared: object) -> None:

@@ -22,9 +22,11 @@ from typing import Any, TypeAlias, cast, final
 from registry._admission import Slot
 from registry._call import CURRENT, Call
 from registry._foreign import class_name, is_origin
+from registry._raised import in_words, trace_below
 from registry._tooldef import AnyTool, ToolInput
+from registry.errors import ToolFailed
 
-__all__ = ["Ended", "Work", "abandon", "first_of", "start"]
+__all__ = ["Ended", "Work", "abandon", "first_of", "log_failure", "start"]
 
 log = logging.getLogger("hedgerow")
 
@@ -171,4 +173,25 @@ def log_late(name: str, work: Work) -> None:
         return
     error = work.result().error
     if error is not None:
-        log.error("Tool %r failed after its caller had left.", name, exc_info=error)
+        log_failure(name, error, " after its caller had left")
+
+
+def log_failure(name: str, error: BaseException | None, when: str = "") -> None:
+    """Tell the log, from the first frame that is not the dispatcher's own.
+
+    A `ToolFailed` is how a handler says that the other side did not do its part. It is one line, and what it was raised in
+    is there for whoever looks at the level DEBUG; its foreign detail is in neither.
+    """
+    if isinstance(error, ToolFailed):
+        # The words may echo an argument, so they are quoted: no line of the log is of anybody else's making.
+        log.warning("Tool %r failed%s (%s): %r", name, when, in_words(error), error.words)
+        log.debug("Tool %r failed in this way.", name, exc_info=below(error))
+    elif isinstance(error, OriginUnknown):
+        log.error("Tool %r failed%s: %s.", name, when, error, exc_info=below(error.__cause__))
+    else:
+        log.error("Tool %r failed%s.", name, when, exc_info=below(error))
+
+
+def below(error: BaseException | None) -> Any:
+    """The exception for a record of the log, without the dispatcher's own frames."""
+    return None if error is None else (type(error), error, trace_below(error))

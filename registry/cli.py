@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import os
 import sys
+import threading
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, NoReturn, TypeVar, cast, final, get_args
 
 from registry._catalog import catalog as catalog_of
 from registry._deployment import CatalogProse, Deployment
@@ -21,8 +25,9 @@ from registry._dispatch import run_registry_tool
 from registry._envelope import outcome_body
 from registry._fence import WORD
 from registry._foreign import Foreign
-from registry._load import load_attribute, load_registry
+from registry._load import load_attribute, load_registry, theirs
 from registry._outcome import Answered, Failed, Outcome, Refused
+from registry._raised import in_words, visible
 from registry._registry import Registry
 from registry._tooldef import AnyTool
 from registry.errors import HedgerowError
@@ -38,12 +43,13 @@ except ModuleNotFoundError as missing:
 
 from registry._cli_http import serve, token
 from registry._cli_mcp import mcp
+from registry._cli_mistake import Unusable, mistake
 
-__all__ = ["load_attribute", "main"]
+__all__ = ["Unusable", "load_attribute", "main", "mistake", "theirs"]
 
 T = TypeVar("T")
 
-ANSWERED, OTHER, USAGE = 0, 1, 2
+ANSWERED, OTHER, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 tools_option = click.option(
     "--tools",
@@ -54,6 +60,12 @@ tools_option = click.option(
     "once. Without it: the connector packages that are installed.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
+verbose_option = click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Show on standard error what an exception of a handler says, and where it was raised.",
+)
 prose_option = click.option(
     "--prose",
     type=click.Choice(get_args(CatalogProse)),
@@ -63,7 +75,18 @@ prose_option = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Interruptible(click.Group):
+    """Ends on Ctrl-C with one line and the code that a shell gives for it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("hedgerow: stopped", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Interruptible, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("hedgerow"), prog_name="hedgerow")
 def main() -> None:
     """Agent tools that say who chose the bytes they return."""
@@ -115,8 +138,15 @@ def catalog(references: Sequence[str], as_json: bool, prose: CatalogProse) -> No
 @tools_option
 @json_option
 @click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=60, show_default=True, metavar="SECONDS"
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0.1),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the tool.",
 )
+@verbose_option
 @click.argument("name")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
 @click.pass_context
@@ -125,6 +155,7 @@ def call(
     references: Sequence[str],
     as_json: bool,
     timeout_s: float,
+    verbose: bool,
     name: str,
     arguments: Sequence[str],
 ) -> None:
@@ -133,16 +164,16 @@ def call(
     KEY=VALUE gives a text (or what the tool's input makes of it), KEY:=JSON any other value. The exit code is 0 for an
     answer, 1 for any other outcome, 2 for a wrong command line.
     """
+    log_to_stderr(verbose=verbose)
     registry = registry_of(references)
     if name not in registry:
-        near = ", ".join(registry) or "none"
-        raise click.UsageError(f"There is no tool {name!r}. The tools are: {near}.")
+        near = get_close_matches(name, registry, 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise click.UsageError(f"There is no tool {name!r}.{meant} The tools are: {', '.join(registry)}.")
     deployment = Deployment.single_user(registry, reply_timeout_s=timeout_s)
-    outcome = waited(f"Calling {name} ...", run_registry_tool(deployment, name, dict(map(argument, arguments))))
+    outcome = waited(f"Calling {name} ...", run_registry_tool(deployment, name, given(arguments)))
     show(outcome, as_json=as_json)
-    if deployment.admission.in_use:
-        click.echo("The tool is still running; this command ends with it. Ctrl-C leaves it.", err=True)
-    context.exit(ANSWERED if isinstance(outcome, Answered) else OTHER)
+    end(context, deployment, ANSWERED if isinstance(outcome, Answered) else OTHER)
 
 
 @main.command()
@@ -158,6 +189,7 @@ def call(
     metavar="SECONDS",
     help="For each step.",
 )
+@verbose_option
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("inputs", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
 @click.pass_context
@@ -167,6 +199,7 @@ def run(
     as_json: bool,
     dry_run: bool,
     timeout_s: float,
+    verbose: bool,
     file: Path,
     inputs: Sequence[str],
 ) -> None:
@@ -175,26 +208,61 @@ def run(
     The inputs that the pipeline lists are given as for `call`, and count as yours. The exit code is 0 for an answer, 1 for
     any other outcome, 2 for a pipeline that cannot run.
     """
+    log_to_stderr(verbose=verbose)
     # Here and not above: no other command needs pipelines, nor the library that they need.
     from registry.documents import read_document
     from registry.pipeline import parse_pipeline, plan_pipeline, run_pipeline
 
     registry = registry_of(references)
     deployment = Deployment.single_user(registry, reply_timeout_s=timeout_s)
-    given = dict(map(argument, inputs))
+    values = given(inputs)
     try:
         document = read_document(file)
         pipeline = parse_pipeline(document.data, document=document)
-        known = given if given or not dry_run else None
+        known = values if values or not dry_run else None
         plan = plan_pipeline(deployment, pipeline, inputs=known, document=document)
     except (HedgerowError, ModuleNotFoundError) as error:
         raise click.UsageError(str(error)) from error
     if dry_run:
         click.echo(json.dumps(asdict(plan), indent=2) if as_json else plan.text)
         return
-    result = waited(f"Running {file.name} ...", run_pipeline(deployment, pipeline, inputs=given))
+    result = waited(f"Running {file.name} ...", run_pipeline(deployment, pipeline, inputs=values))
     show(result.outcome, as_json=as_json)
-    context.exit(ANSWERED if isinstance(result.outcome, Answered) else OTHER)
+    end(context, deployment, ANSWERED if isinstance(result.outcome, Answered) else OTHER)
+
+
+@final
+class Told(logging.Formatter):
+    """A record for a person. What an exception says may be a stranger's words, so it is shown on demand alone."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        super().__init__()
+        self.verbose = verbose
+
+    def format(self, record: logging.LogRecord) -> str:
+        if self.verbose:
+            return visible(super().format(record))
+        error = record.exc_info[1] if record.exc_info else None
+        said = record.getMessage()
+        return said if error is None else f"{said} It raised {in_words(error)}; --verbose shows what that says."
+
+
+@final
+class ToStderr(logging.Handler):
+    """Writes to what standard error is at that moment: the sign of life puts itself into its place, to stay below."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr)
+
+
+def log_to_stderr(*, verbose: bool) -> None:
+    """What the dispatcher logs, for a person: one line, or all of it."""
+    log = logging.getLogger("hedgerow")
+    handler = ToStderr()
+    handler.setFormatter(Told(verbose=verbose))
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    log.propagate = False
 
 
 def waited(doing: str, work: Coroutine[Any, Any, T]) -> T:
@@ -204,7 +272,27 @@ def waited(doing: str, work: Coroutine[Any, Any, T]) -> T:
             return asyncio.run(work)
     except KeyboardInterrupt:
         click.echo("Left before the tool had answered.", err=True)
-        raise SystemExit(130) from None
+        if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+            leave(INTERRUPTED)
+        raise SystemExit(INTERRUPTED) from None
+
+
+def end(context: click.Context, deployment: Deployment, code: int) -> None:
+    """End the command; with a handler that runs on in a thread, which Python waits for, only after that."""
+    if deployment.admission.in_use:
+        try:
+            click.echo("The tool is still running; this command ends with it. Ctrl-C leaves it.", err=True)
+            deployment.admission.threads.shutdown()
+        except KeyboardInterrupt:
+            leave(code)
+    context.exit(code)
+
+
+def leave(code: int) -> NoReturn:
+    """End without the threads, for which the end of a Python program would wait."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def deployed(registry: Registry, prose: CatalogProse) -> Deployment:
@@ -215,12 +303,22 @@ def registry_of(references: Sequence[str]) -> Registry:
     try:
         registry = load_registry(references)
     except HedgerowError as error:
-        raise click.UsageError(str(error)) from error
+        raise mistake(error) from error
     if not registry:
         raise click.UsageError(
             "No tools are installed. Install a package that offers some, or name yours: --tools my_tools:TOOLS."
         )
     return registry
+
+
+def given(arguments: Iterable[str]) -> dict[str, Any]:
+    """The arguments by name; one that is given twice is a mistake, and no way to write a list."""
+    found: dict[str, Any] = {}
+    for key, value in map(argument, arguments):
+        if key in found:
+            raise click.UsageError(f"{key!r} is given twice. Give it once; a list is written {key}:='[1, 2]'.")
+        found[key] = value
+    return found
 
 
 def argument(text: str) -> tuple[str, Any]:

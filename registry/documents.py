@@ -64,7 +64,7 @@ def read_document(path: Path) -> Document:
             content = file.read(MOST_BYTES + 1)
         text = content.decode("utf-8")
     except OSError as error:
-        raise DocumentError(f"{path}: cannot be read ({type(error).__name__}).") from error
+        raise DocumentError(f"{path}: cannot be read: {error.strerror or type(error).__name__}.") from error
     except UnicodeDecodeError:
         raise DocumentError(f"{path}: is not UTF-8.") from None
     if len(content) > MOST_BYTES:

@@ -48,14 +48,18 @@ class Message(TypedDict):
     """One message, as the chat interfaces take it."""
 
     role: Literal["system", "user"]
+    """Whose message it is to the model."""
     content: str
+    """Its text, with what strangers wrote in fences."""
 
 
 class AnthropicPrompt(TypedDict, total=False):
     """The two arguments of Anthropic's interface; `system` is left out when it would be empty."""
 
     system: str
+    """The program's own instructions."""
     messages: list[Message]
+    """The rest, as messages of the user."""
 
 
 @final

@@ -15,8 +15,9 @@ def check_paths(paths: Iterable[Path], options: Options) -> Report:
 
     Raises:
         NotFound: when a path does not exist.
+        NoPython: when a folder holds no Python file.
     """
-    files = find_files(paths, options.config.exclude, options.overlay)
+    files = find_files(paths, options.config.exclude, options.overlay, strict=True)
     store = make_store(options)
     for shown, data in options.overlay.items():
         store.overlay[shown] = data

@@ -15,7 +15,7 @@ import click
 
 from tools_check._check import check_paths
 from tools_check._config import Config, ConfigError, find_config, read_config
-from tools_check._files import NotFound
+from tools_check._files import NoEntry, NoPython, NotFound
 from tools_check._options import Options
 from tools_check._report import Report
 from tools_check.formats import FORMATS
@@ -24,7 +24,7 @@ STACK: Final = 512 * 1024 * 1024
 RECURSION: Final = 12_000
 CODES: Final = "Exit codes: 0 nothing is wrong, 1 {one}, 2 wrong use, or a file that could not be read."
 
-NOTHING_READ: Final = "there is no Python file in what was given, so nothing was checked"
+NOTHING_READ: Final = "`exclude` in the settings leaves out all that was given, so nothing was checked"
 
 T = TypeVar("T")
 
@@ -303,7 +303,8 @@ def rule_names() -> Collection[str]:
 def listed(paths: tuple[Path, ...], options: Options) -> list[str]:
     from tools_check._files import find_files
 
-    return guarded(lambda: [f.shown for f in find_files(paths, options.config.exclude, options.overlay)], options)
+    exclude, unsaved = options.config.exclude, options.overlay
+    return guarded(lambda: [f.shown for f in find_files(paths, exclude, unsaved, strict=True)], options)
 
 
 def guarded(work: Callable[[], T], options: Options) -> T:
@@ -315,6 +316,12 @@ def guarded(work: Callable[[], T], options: Options) -> T:
         near = get_close_matches(str(error), cli.commands, 1)
         hint = f"; did you mean the command {near[0]}?" if near else hint
         raise click.UsageError(f"there is no file or folder {error}{hint}") from error
+    except NoEntry as error:
+        raise click.UsageError(str(error)) from error
+    except NoPython as error:
+        where = f"in {options.config.path} `exclude` leaves out every Python file of {error}"
+        said = where if error.left_out else f"there is no Python file in {error}"
+        raise click.UsageError(f"{said}, so nothing was checked; give the folders that hold your code") from error
     except ConfigError as error:
         raise click.UsageError(f"{options.config.path}: {error}") from error
 

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -79,8 +80,10 @@ def from_table(path: Path, table: Mapping[str, Any], rules: Callable[[], Collect
     """The settings of one table."""
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
+        near = get_close_matches(unknown[0], KEYS, 1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(
-            f"{path}: [tool.tools_check] has no key {unknown[0]!r}; known keys are {', '.join(sorted(KEYS))}"
+            f"{path}: [tool.tools_check] has no key {unknown[0]!r}; {meant}known keys are {', '.join(sorted(KEYS))}"
         )
     environment = table.get("environment", "own")
     if environment not in ("own", "foreign"):

@@ -38,7 +38,25 @@ class NotFound(Exception):
     """A path given on the command line does not exist."""
 
 
-def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = ()) -> list[SourceFile]:
+class NoPython(Exception):
+    """A folder given on the command line holds no Python file, or none that the settings leave in.
+
+    It is a mistake and not a clean run, since a run in CI over a folder that was renamed would else pass for ever. A file
+    that is left out is no mistake: hooks give the names of files that changed.
+    """
+
+    def __init__(self, folder: str, *, left_out: bool) -> None:
+        super().__init__(folder)
+        self.left_out = left_out
+
+
+class NoEntry(Exception):
+    """A folder cannot be looked into, so what is in it would pass unseen."""
+
+
+def find_files(
+    paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Collection[str] = (), *, strict: bool = False
+) -> list[SourceFile]:
     """Every Python file under the paths, each once, in the order of their shown names.
 
     A run that has nothing else to do does this, so that what is asked of each file is asked of its text and not of the disk.
@@ -47,9 +65,12 @@ def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Co
         paths: files and folders.
         exclude: regular expressions over shown names that are left out.
         unsaved: shown names of files whose text is given, and which need not exist.
+        strict: whether a folder must hold one, and be possible to look into to its end.
 
     Raises:
         NotFound: when a path does not exist.
+        NoPython: with `strict`, when a folder holds no Python file.
+        NoEntry: with `strict`, when a folder cannot be looked into.
     """
     found: dict[str, SourceFile] = {}
     left_out = [re.compile(pattern) for pattern in exclude]
@@ -59,12 +80,19 @@ def find_files(paths: Iterable[Path], exclude: tuple[str, ...] = (), unsaved: Co
             raise NotFound(str(path))
         is_folder = path.is_dir()
         root = str((path if is_folder else path.parent).absolute())
-        for folder, names in walk_folder(root, disk) if is_folder else [(root, [path.name])]:
+        seen_any = kept_any = False
+        for folder, names in walk_folder(root, disk, strict=strict) if is_folder else [(root, [path.name])]:
+            seen_any = True
             place = place_of(folder, root, disk)
             for name in names:
                 source = describe(name, place)
                 if not any(pattern.search(source.shown) for pattern in left_out):
+                    kept_any = True
                     found.setdefault(source.at, source)
+        if strict and is_folder and not kept_any:
+            within = "" if shown(path) == "." else f"{shown(path)}/"
+            if not any(name.startswith(within) for name in unsaved):
+                raise NoPython(str(path), left_out=seen_any)
     return sorted(found.values(), key=lambda source: source.shown)
 
 
@@ -92,9 +120,14 @@ class Disk:
         return self.installed[folder]
 
 
-def walk_folder(root: str, disk: Disk) -> Iterator[tuple[str, list[str]]]:
+def walk_folder(root: str, disk: Disk, *, strict: bool) -> Iterator[tuple[str, list[str]]]:
     """Each folder below a folder, with its Python files; links to folders are not followed, so that a cycle ends."""
-    for folder, folders, files in os.walk(root):
+
+    def refuse(error: OSError) -> None:
+        if strict and not isinstance(error, FileNotFoundError):  # a folder may go while others are looked into
+            raise NoEntry(f"{shown(Path(error.filename))} cannot be looked into: {error.strerror}")
+
+    for folder, folders, files in os.walk(root, onerror=refuse):
         if "pyvenv.cfg" in files and folder != root:
             folders.clear()  # a virtual environment holds other people's code
             continue

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from tools_check._files import find_files
 from tools_check._options import Options, answer_key, make_store, state_digest
-from tools_check._row import Row, cells
+from tools_check._row import HEADS, Row, cells
 
 
 @final
@@ -30,8 +30,9 @@ def take_inventory(paths: Iterable[Path], options: Options) -> Inventory:
 
     Raises:
         NotFound: when a path does not exist.
+        NoPython: when a folder holds no Python file.
     """
-    files = find_files(paths, options.config.exclude)
+    files = find_files(paths, options.config.exclude, strict=True)
     store = make_store(options)
     store.scan_all(files)
     key = answer_key("inventory", files, options)
@@ -64,7 +65,7 @@ def jsonl(found: Inventory) -> str:
 
 def table(found: Inventory) -> str:
     """Columns for a terminal."""
-    head = ("where", "handler", "style", "declared", "verdict", "from")
+    head = ("where", *HEADS)
     lines = [head, *(cells(row) for row in found.rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     text = "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
@@ -75,10 +76,7 @@ def markdown(found: Inventory) -> str:
     """A page that can be committed: no line numbers, so that only a change of the ways in changes it."""
     lines = ["# Ways in for bytes that somebody else chose", ""]
     lines += ["Made by `tools-check inventory --write`; compared by `tools-check inventory --check`.", ""]
-    lines += [
-        "| file | handler | style | declared | verdict | from |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    lines += [f"| {' | '.join(('file', *HEADS))} |", "| --- " * (len(HEADS) + 1) + "|"]
     for row in found.rows:
         where, *rest = cells(row)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (where.rpartition(":")[0], *rest)) + " |")

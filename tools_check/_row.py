@@ -24,7 +24,7 @@ class Row:
     file: str
     line: int
     qualname: str
-    name: str
+    name: str  # the tool's; empty where the program makes it up while it runs
     style: str
     declaration: str
     verdict: Verdict
@@ -37,7 +37,7 @@ class Row:
             "file": self.file,
             "line": self.line,
             "qualname": self.qualname,
-            "name": self.name,
+            "name": self.name or None,
             "style": self.style,
             "declaration": self.declaration,
             "verdict": self.verdict,
@@ -65,15 +65,27 @@ def order(row: Row) -> tuple[str, int, str, str, str]:
     return (row.file, row.line, row.qualname, row.style, row.name)
 
 
+HEADS: Final = ("tool", "handler", "style", "declared", "verdict", "from")
+PAST: Final = frozenset({"seam", "prompt"})  # the styles of what is no tool
+
+
 def cells(row: Row) -> tuple[str, ...]:
+    """What a table shows of a row, under `HEADS`, behind where it stands."""
+    name = "-" if row.style in PAST else printable(row.name) or "(computed)"
     return (
         f"{row.file}:{row.line}",
+        name,
         row.qualname,
         row.style,
         row.declaration or "-",
         row.verdict,
         ", ".join(row.sources) or "-",
     )
+
+
+def printable(name: str) -> str:
+    """A name on one line: what is wrong with it is another rule's, and must not tear the table."""
+    return name if name.isprintable() else repr(name)
 
 
 def key(row: Row) -> Listed:

@@ -13,6 +13,8 @@ from typing import Final, final
 MARK: Final = re.compile(r"#\s*tools-check\s*:\s*(?P<rest>.*)$")
 FORM: Final = re.compile(r"^ignore\[(?P<rules>[^\]]*)\]\s*(?:--\s*(?P<reason>.*))?$")
 
+SHORTEST: Final = 8  # "because" is no reason
+
 
 @final
 @dataclass(slots=True, kw_only=True)
@@ -70,6 +72,9 @@ def read(text: str, line: int, column: int, covers: int, known: Collection[str])
     for name in rules:
         if name not in known:
             return bad(f"there is no rule {name!r}")
-    if len((match["reason"] or "").strip()) < 8:
+    reason = (match["reason"] or "").strip()
+    if not reason:
         return bad("it gives no reason after `--` (a sentence for the reviewer)")
+    if len(reason) < SHORTEST:
+        return bad(f"its reason {reason!r} is shorter than {SHORTEST} characters; write a sentence for the reviewer")
     return Suppression(line=line, column=column, covers=covers, rules=rules)

@@ -10,7 +10,7 @@ from typing import Final
 
 from tools_check._analysis import Judged
 from tools_check._config import ConfigError
-from tools_check._facts import Facts, statement_site, tool_name
+from tools_check._facts import Facts, statement_site
 from tools_check._files import shown
 from tools_check._row import Listed, Row
 from tools_check._run import Noted
@@ -27,7 +27,7 @@ def row_of(facts: Facts, judged: Judged) -> Row:
         file=path,
         line=line,
         qualname=judged.handler_name,
-        name=tool_name(judged) if judged.tool.style == "registry" else judged.handler_name.rpartition(".")[2],
+        name=declared_name(judged) if judged.tool.style == "registry" else judged.handler_name.rpartition(".")[2],
         style=judged.tool.style,
         declaration=declaration(judged),
         verdict=judged.verdict,
@@ -35,6 +35,12 @@ def row_of(facts: Facts, judged: Judged) -> Row:
         sources=tuple(sorted({la.root.name for la in labels})),
         trace=facts.trace(label),
     )
+
+
+def declared_name(judged: Judged) -> str:
+    """The name that a tool of the registry has, or empty; never that of its handler, which no model calls it by."""
+    value = judged.tool.fields.get("name")
+    return " or ".join(sorted(value.strings())) if value is not None and value.exact else ""
 
 
 def declaration(judged: Judged) -> str:
@@ -113,7 +119,12 @@ def listed(path: Path) -> frozenset[Listed]:
     cut = [
         [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] for line in lines if line.startswith("| ")
     ]
-    return frozenset((cell[0], cell[1], cell[2]) for cell in cut[2:] if len(cell) >= 3)
+    # By the heads, since a list that an older version wrote has other columns.
+    at = [cut[0].index(head) for head in ("file", "handler", "style") if head in cut[0]] if cut else []
+    if len(at) < 3:
+        return frozenset()
+    file, handler, style = at
+    return frozenset((cell[file], cell[handler], cell[style]) for cell in cut[2:] if len(cell) > max(at))
 
 
 def rows_of(facts: Facts, judged: Iterable[Judged]) -> list[Row]:

@@ -35,6 +35,7 @@ __all__ = ["LOOPBACK", "Verify", "asgi", "run", "token_caller"]
 log = logging.getLogger("hedgerow.mcp")
 
 Verify: TypeAlias = "Callable[[str], Caller | Awaitable[Caller | None] | None]"
+"""Says whose a bearer token is; None is nobody's."""
 
 BAD_REQUEST: Final = 400
 REQUEST_TIMEOUT: Final = 408

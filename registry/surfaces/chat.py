@@ -30,6 +30,7 @@ from registry.surfaces._wire import wire_text
 __all__ = ["ChatFormat", "chat_tools", "run_tool_calls"]
 
 ChatFormat: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
+"""Whose spelling of tools and of their results is read and written."""
 Body: TypeAlias = "dict[str, Any]"
 
 # Of the inputs' own fields; an alias may hold anything.

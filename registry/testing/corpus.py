@@ -57,6 +57,10 @@ def read(name: str) -> Iterator[Attack]:
 
 
 BODIES: Final = tuple(read("bodies"))
+"""Texts that a tool may bring back."""
 CELLS: Final = tuple(read("cells"))
+"""Cells of a table."""
 PROSE: Final = tuple(read("prose"))
+"""Descriptions that a third party writes of its tools."""
 FAILURES: Final = tuple(read("failures"))
+"""What the other side says when it fails."""

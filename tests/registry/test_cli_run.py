@@ -79,6 +79,22 @@ def test_a_pipeline_that_cannot_run_is_a_wrong_command_line(tmp_path: Path) -> N
     )
 
 
+def test_a_field_that_is_misspelled_and_a_file_that_is_not_there_are_said_so(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.json"
+    file.write_text('{"steps": [{"id": "a", "tool": "list_issues", "argments": {}}]}', "utf-8")
+
+    wrong, missing = hedgerow("run", *TOOLS, str(file)), hedgerow("run", *TOOLS, "none.toml")
+
+    assert (wrong.returncode, wrong.stderr.splitlines()[-1]) == (
+        2,
+        f"Error: {file}, line 1, step 'a', argments: is not a field here (did you mean 'arguments'?).",
+    )
+    assert (missing.returncode, missing.stderr.splitlines()[-1]) == (
+        2,
+        "Error: none.toml: cannot be read: No such file or directory.",
+    )
+
+
 def test_without_the_library_one_sentence_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['jsonpath'] = None\n"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -339,6 +341,36 @@ def test_the_text_of_an_exception_goes_to_the_log(caplog: pytest.LogCaptureFixtu
         run(fail)
 
     assert HOSTILE in caplog.text
+
+
+def test_a_failure_that_a_handler_tells_is_one_line_of_the_log_and_its_detail_is_in_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(request: Nothing) -> str:
+        raise ToolFailed("It said no.\nTool 'other' failed.", detail=Foreign(HOSTILE)) from ValueError("inner")
+
+    with caplog.at_level(logging.DEBUG, logger="hedgerow"):
+        run(fail, "web")
+
+    line, below = caplog.records[:2]
+    assert (line.levelname, line.exc_info) == ("WARNING", None)
+    assert re.match(r"Tool 'tool' failed \(ToolFailed at \S*test_dispatch\.py:\d+\): ", line.getMessage())
+    assert line.getMessage().endswith("): \"It said no.\\nTool 'other' failed.\"")
+    assert (below.levelname, below.exc_info is not None) == ("DEBUG", True)
+    assert "inner" in caplog.text
+    assert HOSTILE not in caplog.text
+
+
+def test_a_current_folder_that_is_gone_changes_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(request: Nothing) -> str:
+        raise ToolFailed("It said no.")
+
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    assert run(fail, "web").text == "The tool failed.\nIt said no."
 
 
 @pytest.mark.parametrize("origin", [lambda r: 1 / 0, lambda r: "", lambda r: " - ", lambda r: None, lambda r: 5])

@@ -33,10 +33,10 @@ def text(value: Any) -> dict[str, Any]:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no steps": ({"steps": []}, "steps: list should have at least 1 item after validation, not 0."),
     "no fields": ({}, "steps: is required."),
-    "an unknown field": ({"steps": [step()], "stps": 1}, "stps: is not a field here."),
+    "an unknown field": ({"steps": [step()], "stps": 1}, "stps: is not a field here (did you mean 'steps'?)."),
     "an unknown field of a step": (
         {"steps": [step(arguments=text("x"), wen=1)]},
-        "step 'a', wen: is not a field here.",
+        "step 'a', wen: is not a field here (did you mean 'when'?).",
     ),
     "a bad id": (
         {"steps": [step("a b")]},

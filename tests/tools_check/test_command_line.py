@@ -124,6 +124,8 @@ def test_what_is_given_for_a_file_is_checked_and_not_what_a_run_before_kept_of_i
 def test_a_file_that_is_not_saved_yet_can_be_given(tmp_path: Path) -> None:
     done = tools_check(tmp_path, "check", "--format", "concise", "--stdin-filename", "new.py", stdin=LYING)
     assert "new.py:17" in done.stdout
+    beside = tools_check(tmp_path, "check", "--format", "concise", "--stdin-filename", "new.py", ".", stdin=LYING)
+    assert "new.py:17" in beside.stdout
     lost = tools_check(tmp_path, "check", "--stdin-filename", "none/new.py", stdin=LYING)
     assert lost.returncode == 2
     assert "there is no folder none" in lost.stderr
@@ -151,11 +153,61 @@ def test_a_mistake_of_use_says_what_to_write(arguments: tuple[str, ...], words: 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", [("check",), ("inventory", "--write", "a.md"), ("check", "--show-files")])
+def test_a_folder_without_python_is_a_mistake_even_beside_one_with(command: tuple[str, ...], tmp_path: Path) -> None:
+    """A run in CI over a folder that was renamed would else pass for ever, and a committed list be emptied."""
+    write(tmp_path, {"src/app.py": HONEST, "pages/notes.txt": "", "venv/x.py": ""})
+    for given in (("pages",), ("src", "pages")):
+        done = tools_check(tmp_path, *command, *given)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines()[-1] == (
+            "Error: there is no Python file in pages, so nothing was checked; give the folders that hold your code"
+        )
+    assert not (tmp_path / "a.md").exists()
+    assert tools_check(tmp_path, *command, "src").returncode == 0
+
+
 @pytest.mark.parametrize("command", ["check", "inventory"])
-def test_a_folder_without_python_is_not_passed_over_in_silence(command: str, tmp_path: Path) -> None:
-    done = tools_check(tmp_path, command)
-    assert done.returncode == 0
-    assert "there is no Python file in what was given, so nothing was checked" in done.stderr
+def test_a_folder_that_cannot_be_looked_into_is_not_passed_over(command: str, tmp_path: Path) -> None:
+    write(tmp_path, {"src/app.py": HONEST, "src/inner/lie.py": LYING})
+    program = (
+        "import os\n"
+        "scandir = os.scandir\n"
+        "def refuse(path='.'):\n"  # whoever runs the tests may be allowed to look into any folder
+        "    if str(path).endswith('inner'):\n"
+        "        raise PermissionError(13, 'Permission denied', str(path))\n"
+        "    return scandir(path)\n"
+        "os.scandir = refuse\n"
+        "from tools_check.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, command, "src"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "Error: src/inner cannot be looked into: Permission denied"
+
+
+def test_a_folder_that_the_settings_leave_out_is_a_mistake_and_a_file_is_not(tmp_path: Path) -> None:
+    settings = '[tool.tools_check]\nexclude = ["^app"]\n'
+    write(tmp_path, {"app/a.py": LYING, "pyproject.toml": settings})
+    folder, file = tools_check(tmp_path, "app"), tools_check(tmp_path, "app/a.py")
+    assert folder.returncode == 2
+    assert folder.stderr.splitlines()[-1] == (
+        f"Error: in {tmp_path}/pyproject.toml `exclude` leaves out every Python file of app, so nothing was checked; "
+        "give the folders that hold your code"
+    )
+    assert (file.returncode, file.stderr) == (
+        0,
+        "tools-check: `exclude` in the settings leaves out all that was given, so nothing was checked\n",
+    )
+
+
+def test_a_file_that_cannot_be_read_is_not_counted_among_those_in_which_nothing_was_found(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": HONEST, "broken.py": "def page(:\n"})
+    done = tools_check(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "nothing found in 2 files (1 could not be read)\n")
+    assert done.stderr == "tools-check: broken.py could not be read: line 1: invalid syntax\n"
 
 
 def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
@@ -215,6 +267,7 @@ def test_every_rule_is_explained(tmp_path: Path) -> None:
     ("table", "words"),
     [
         ("typo = 1", "no key 'typo'"),
+        ("exclud = []", "no key 'exclud'; did you mean 'exclude'? known keys are"),
         ('environment = "maybe"', "environment is 'maybe'"),
         ("[tool.tools_check.sources.lib]\ndefalt = 'own'", "unknown key 'defalt'"),
         (

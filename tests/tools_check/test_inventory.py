@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools_check._running import LYING, tools_check, write
+from tests.tools_check._running import HONEST, LYING, findings, tools_check, write
 
 STYLES = {
     "langchain": (
@@ -152,7 +152,7 @@ def test_tools_of_a_framework_are_listed_with_their_verdict(style: str, tmp_path
 def test_a_registry_tool_is_listed_with_its_declaration_and_the_way_of_its_bytes(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": LYING})
     (row,) = inventory(tmp_path)
-    assert (row["file"], row["line"], row["qualname"]) == ("app.py", 13, "page")
+    assert (row["file"], row["line"], row["qualname"], row["name"]) == ("app.py", 13, "page", "page")
     assert (row["declaration"], row["verdict"], row["untrusted"]) == ("False", "foreign", True)
     assert row["origins"] == ["http"]
     assert row["trace"][0]["line"] == 10
@@ -167,7 +167,39 @@ def test_a_committed_list_shows_a_new_way_in(tmp_path: Path) -> None:
     write(tmp_path, {"more.py": STYLES["openai-agents"][0]})
     done = tools_check(tmp_path, "inventory", "--check", "ingresses.md")
     assert done.returncode == 1
-    assert "+| more.py | names | openai-agents | - | foreign | os.listdir |" in done.stdout
+    assert "+| more.py | names | names | openai-agents | - | foreign | os.listdir |" in done.stdout
+
+
+def test_every_list_shows_the_name_that_a_model_calls_a_tool_by(tmp_path: Path) -> None:
+    named = LYING.replace('name="page"', 'name="read_page"')
+    made = LYING.replace("TOOL = ", "def make(name: str) -> object:\n    return ").replace('name="page"', "name=name")
+    torn = LYING.replace('name="page"', 'name="a|b\\nc"')
+    write(tmp_path, {"app.py": named, "made.py": made, "torn.py": torn})
+    assert [row["name"] for row in inventory(tmp_path)] == ["read_page", None, "a|b\nc"]
+
+    table = tools_check(tmp_path, "inventory").stdout.splitlines()
+    assert [line.split()[:3] for line in table[:4]] == [
+        ["where", "tool", "handler"],
+        ["app.py:13", "read_page", "page"],
+        ["made.py:13", "(computed)", "page"],
+        ["torn.py:13", "'a|b\\nc'", "page"],
+    ]
+    page = tools_check(tmp_path, "inventory", "--format", "markdown").stdout.splitlines()
+    assert page[4] == "| file | tool | handler | style | declared | verdict | from |"
+    assert page[6] == "| app.py | read_page | page | registry | False | foreign | httpx.get |"
+    assert page[8].startswith("| torn.py | 'a\\|b\\nc' | page |")
+
+
+def test_a_list_that_a_version_before_wrote_still_names_its_ways_in(tmp_path: Path) -> None:
+    """It had no column for the tool; what is compared is file, handler and style, by the heads of the columns."""
+    old = (
+        "| file | handler | style | declared |\n| --- | --- | --- | --- |\n| app.py | page | registry | 'web page' |\n"
+    )
+    settings = '[tool.tools_check]\ningresses = "old.md"\n'
+    write(tmp_path, {"app.py": HONEST, "old.md": old, "pyproject.toml": settings})
+    assert findings(tmp_path) == []
+    write(tmp_path, {"old.md": old.replace("| page |", "| other |")})
+    assert [row["rule"] for row in findings(tmp_path)] == ["unlisted-ingress"]
 
 
 def test_a_framework_of_the_users_own_is_described_in_the_configuration(tmp_path: Path) -> None:

@@ -40,5 +40,6 @@ def summary(report: Report) -> str:
     said = (
         ", ".join(f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in counts.items() if n) or "nothing found"
     )
+    unread = f" ({len(report.faults)} could not be read)" if report.faults else ""
     silenced = f", {report.silenced} silenced by a comment or the configuration" if report.silenced else ""
-    return f"{said} in {report.files} file{'s' if report.files != 1 else ''}{silenced}"
+    return f"{said} in {report.files} file{'s' if report.files != 1 else ''}{unread}{silenced}"

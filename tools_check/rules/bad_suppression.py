@@ -35,6 +35,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 REPORTED = (
     Case("no rule", "X = 1  # tools-check: ignore -- it is fine here\n", 1),
     Case("no reason", "X = 1  # tools-check: ignore[false-declaration]\n", 1),
+    Case("a reason that says nothing", "X = 1  # tools-check: ignore[false-declaration] -- because\n", 1),
     Case(
         "a rule that does not exist",
         "X = 1  # tools-check: ignore[false-decleration] -- it is fine here\n",

@@ -12,6 +12,7 @@ from tools_check import (
     _construct,
     _eval,
     _frameworks,
+    _hooks,
     _invoke,
     _kept,
     _models,
@@ -107,7 +108,8 @@ def lookup_key(value: Value, name: str) -> Value:
     for obj in value.objects():
         if name in obj.fields:
             out.append(obj.fields[name])
-        out.append(obj.elem)
+        if not obj.is_firm(name):
+            out.append(obj.elem)
     return join(*out)
 
 
@@ -170,10 +172,14 @@ def arguments(run: Run, frame: Frame, nodes: tuple[Node, ...]) -> Args:
             known_keys = known_mapping(value)
             if known_keys is not None:
                 keywords.extend(known_keys)
+                for word, item in known_keys:
+                    _hooks.follows(run, word, item)
             else:
                 dstar = join(dstar, value) if dstar else value
         elif keyword is not None:
             keywords.append((keyword, value))
+            if keyword == "follow_redirects":
+                _hooks.follows(run, keyword, value)
         elif star is not None:
             star = join(star, _wrapped_in_list(run, frame, value))
         else:

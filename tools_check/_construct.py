@@ -110,6 +110,7 @@ def own_default(run: Run, frame: Frame, default: Value | None) -> Value | None:
             return None
         copy = run.new(frame, held.kind)
         copy.fields, copy.elem, copy.keys, copy.exact = dict(held.fields), held.elem, held.keys, held.exact
+        copy.over = held.over
         copies.append(of(copy))
     return join(*copies) if copies else None
 

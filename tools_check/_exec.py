@@ -13,6 +13,7 @@ from tools_check import (
     _errors,
     _eval,
     _match,
+    _models,
     _names,
     _narrow,
     _offered,
@@ -110,11 +111,15 @@ def on_aug(run: Run, frame: Frame, s: Node) -> bool:
         assign(run, frame, target, mine)
         return True
     value = _eval.evaluate(run, frame, ("b", op, target, s[4]))
-    for obj in old.objects():
-        if obj.kind in ("list", "set", "dict"):
-            right = _eval.evaluate(run, frame, s[4])
+    grown = [obj for obj in old.objects() if obj.kind in ("list", "set", "dict")]
+    for obj in grown:
+        right = _eval.evaluate(run, frame, s[4])
+        if obj.kind == "dict":
+            _models.taken_in(run, frame, obj, right)
+        else:
             run.write(frame, obj, None, join(_eval.iterate(run, frame, right), labelled(right.labels)))
-            return True
+    if grown:
+        return True
     assign(run, frame, target, value)
     return True
 

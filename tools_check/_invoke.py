@@ -220,6 +220,8 @@ def bind_parameters(run: Run, inner: Frame, func: Func, definition: Def, args: _
             if args.dstar:
                 for source in args.dstar.objects():
                     obj.fields.update(source.fields)
+                for name in keywords:
+                    obj.settle(name)
             variables[param.name] = of(obj)
             continue
         value: Value | None = None

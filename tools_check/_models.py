@@ -17,6 +17,7 @@ from tools_check import (
     _fields,
     _formats,
     _frameworks,
+    _hooks,
     _ours,
     _outside,
     _prompts,
@@ -340,19 +341,7 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
             return of(out)
         case "update" | "__setitem__":
             for value in args.positional:
-                for other in value.objects():
-                    if other.kind in ("dict", "inst"):
-                        for k, item in list(other.fields.items()):
-                            run.write(frame, obj, k, item)
-                    run.write(
-                        frame,
-                        obj,
-                        None,
-                        _eval.iterate_object(run, frame, other) if other.kind != "dict" else other.elem,
-                    )
-                    obj.keys = join(obj.keys, other.keys)
-                if value.labels:
-                    run.write(frame, obj, None, labelled(value.labels))
+                taken_in(run, frame, obj, value)
             for k, item in args.keywords:
                 run.write(frame, obj, k, item)
             return EMPTY
@@ -365,11 +354,27 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
             return labelled(flat(of(obj)), DATA)
 
 
+def taken_in(run: Run, frame: Frame, obj: Obj, value: Value) -> None:
+    """`obj.update(value)`, `obj |= value`: what the other has for certain takes the place of what was there."""
+    for other in value.objects():
+        pairs = other.kind != "dict"
+        run.write(frame, obj, None, _eval.iterate_object(run, frame, other) if pairs else other.elem)
+        obj.keys = join(obj.keys, other.keys)
+    if value.labels:
+        run.write(frame, obj, None, labelled(value.labels))
+        obj.keys = join(obj.keys, labelled(value.labels))
+    for key, item, certain in _eval.items_of(value):
+        if certain:
+            run.write(frame, obj, key, item)
+        else:
+            run.merge(obj, key, item)
+
+
 def copied(run: Run, frame: Frame, obj: Obj) -> Obj:
     """A shallow copy of a container."""
     out = run.new(frame, obj.kind, obj.cls)
     out.fields = dict(obj.fields)
-    out.elem, out.keys, out.exact = obj.elem, obj.keys, obj.exact
+    out.elem, out.keys, out.exact, out.over = obj.elem, obj.keys, obj.exact, obj.over
     return out
 
 
@@ -439,6 +444,8 @@ def unchecked(run: Run, frame: Frame, cls: Cls, args: _call.Args) -> Value:
 def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
     """A method of an object whose class is not among the files."""
     qname = run.catalog.resolve(ref.name)
+    if args.keywords:
+        _hooks.given(run, frame, qname, args, site)
     tool = _frameworks.made_by(run, frame, qname, args)
     if tool is not None:
         return tool

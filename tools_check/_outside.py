@@ -20,6 +20,7 @@ from tools_check import (
     _exec,
     _formats,
     _frameworks,
+    _hooks,
     _models,
     _names,
     _ours,
@@ -62,6 +63,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         ours = _ours.call_ours(run, frame, qname[9:], args, site)
         if ours is not None:
             return ours
+    if args.keywords:
+        _hooks.given(run, frame, qname, args, site)
     forced = qname in run.catalog.forced
     shape = shaped(run, frame, qname, args, site) if not forced else None
     if shape is not None:

@@ -169,6 +169,7 @@ class Run:
         self.set_on: dict[tuple[str, int], dict[str, Value]] = {}  # attributes that functions were given
         self.making: list[Cls] = []  # the classes that a metaclass makes just now
         self.thrown: list[Value] = []  # the errors that reach a `yield`, of context managers that are left just now
+        self.follows = False  # whether a client of the program follows redirects
         self.redirected: list[Value] = []  # the buffers that take what is printed
         self.record_names: dict[Cls, list[str]] = {}  # the fields of classes below a `namedtuple(...)`
         self.log_sinks: list[Obj] = []  # the buffers and handlers that take what is logged
@@ -277,6 +278,8 @@ class Run:
         Obj.mutations += 1
         if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:
             obj.fields[key] = value
+            if obj.kind == "dict":
+                obj.settle(key)
             return
         self.merge(obj, key, value)
 
@@ -286,6 +289,7 @@ class Run:
         if obj.kind == "dict" and obj.activation is here and obj.path == frame.path and not obj.shared:
             Obj.mutations += 1
             obj.fields.pop(key, None)
+            obj.unsettle(key)
 
     def merge(self, obj: Obj, key: Any, value: Value) -> None:
         """Add to what a heap cell may hold."""
@@ -294,10 +298,14 @@ class Run:
             merged = join(old, value)
             changed = differs(old, merged)
             obj.elem = merged
+            if obj.over and value is not EMPTY:
+                obj.unsettle()
         else:
             old = obj.fields.get(key, EMPTY)
             merged = join(old, value)
             changed = key not in obj.fields or differs(old, merged)
+            if obj.kind == "dict" and key not in obj.fields:
+                obj.unsettle(key)
             obj.fields[key] = merged
             if len(obj.fields) > 64 and obj.kind != "inst":
                 self.collapse(obj)
@@ -358,6 +366,7 @@ class Run:
     def collapse(self, obj: Obj) -> None:
         obj.elem = obj.everything()
         obj.fields.clear()
+        obj.over = None
 
     def owners_of(self, name: str) -> list[Cls]:
         """The classes read so far that define a method of a name."""

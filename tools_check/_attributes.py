@@ -173,6 +173,8 @@ def super_member(run: Run, frame: Frame, ref: Super, name: str, site: int) -> Va
     if found is not None:
         return _classes.bound(run, frame, found, ref.self_value, ref.owner, site)
     outside = _classes.mro(run, ref.owner)[1]
+    if name == "__new__" and "builtins.type" not in outside:
+        return of(Method("ext", "builtins.object.__new__", ref.self_value))
     if name == "__init__":
         return of(Method("init", name, ref.self_value))
     return join(*(_classes.external_member(run, frame, base, name, ref.self_value) for base in outside))

@@ -98,12 +98,15 @@ def item(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Val
     return join(_eval.iterate(run, frame, args.get(0)), default)
 
 
-def variables(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+def variables(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
     """`vars(x)`, `dataclasses.asdict(x)`: the fields as a dict."""
     first = args.get(0, "obj") or args.get(0, "inst") or EMPTY
     obj = run.new(frame, "dict")
     obj.exact = False
     _eval.spread(run, obj, first)
+    things = [thing for thing in first.objects() if thing.kind == "inst"]
+    if name == "builtins.vars" and len(things) == 1:
+        obj.base = things[0]  # what is written there is written to the thing
     return of(obj)
 
 

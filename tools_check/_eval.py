@@ -100,7 +100,8 @@ def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
 PLAIN_CLEAN: Final = frozenset(
     {"status_code", "returncode", "rowcount", "lastrowid", "__class__", "errno", "exit_code", "exit_status", "file_size",
      "compress_size", "st_size", "st_mtime", "st_mode", "total_tokens", "prompt_tokens", "completion_tokens",
-     "input_tokens", "output_tokens", "is_success", "is_error"}
+     "input_tokens", "output_tokens", "is_success", "is_error", "deleted_count", "modified_count", "matched_count",
+     "inserted_count", "max_row", "max_column", "min_row", "min_column", "levelno", "lineno"}
 )  # fmt: skip
 
 
@@ -384,8 +385,10 @@ def on_logic(run: Run, frame: Frame, node: Node) -> Value:
 
 
 def on_compare(run: Run, frame: Frame, node: Node) -> Value:
-    for part in node[1]:
-        evaluate(run, frame, part)
+    values = [evaluate(run, frame, part) for part in node[1]]
+    if len(values) == 2 and any(o.kind == "inst" for value in values for o in value.objects()):
+        mine = _operators.compared(run, frame, node[2][0], *values)
+        return mine if mine is not None and node[2][0] not in ("In", "NotIn") else CLEAN
     return CLEAN
 
 
@@ -545,7 +548,13 @@ def on_walrus(run: Run, frame: Frame, node: Node) -> Value:
 def on_await(run: Run, frame: Frame, node: Node) -> Value:
     if node[1][0] == "x":
         run.waiting = (frame.module.path, node[1][1])
-    return awaited(run, evaluate(run, frame, node[1]))
+    value = evaluate(run, frame, node[1])
+    waits = _operators.methods(run, value, "__await__", EMPTY)
+    if waits:  # what the generator that `__await__` gives returns is what was waited for
+        given = join(*(_operators.called(run, frame, method) for method, _ in waits))
+        ended = [obj.fields["[generator]"] for obj in given.objects() if "[generator]" in obj.fields]
+        return join(*ended) if ended else given
+    return awaited(run, value)
 
 
 def awaited(_run: Run, value: Value) -> Value:
@@ -560,7 +569,7 @@ def on_yield(run: Run, frame: Frame, node: Node) -> Value:
     frame.yields = join(frame.yields, evaluate(run, frame, node[1]))
     for error in run.thrown[-1:]:
         run.event(frame, error.labels)
-    return EMPTY
+    return run.sent[-1] if run.sent else EMPTY
 
 
 def on_yield_from(run: Run, frame: Frame, node: Node) -> Value:

@@ -12,6 +12,7 @@ from tools_check import (
     _construct,
     _containers,
     _elsewhere,
+    _errors,
     _eval,
     _exec,
     _fields,
@@ -132,6 +133,7 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
                     run.write(frame, obj, None, labelled(args.labels()))
                 if _classes.is_exception(run, obj.cls):
                     obj.elem = join(obj.elem, *args.positional)
+                    _errors.told(run, frame, obj, args.positional)
             return EMPTY
         case _:
             return labelled(join_labels([flat(receiver), args.labels()]), DATA)
@@ -166,7 +168,9 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
             if ref.name == "join":
                 _eval.note_foreign(run, frame, _eval.iterate(run, frame, value), "`.join()`")
-                labels.append(join_labels([flat(value), flat(_eval.iterate(run, frame, value))]))
+                items = flat(_eval.iterate(run, frame, value))
+                keyed = bool(value.refs) and all(r.__class__ is Obj and r.kind == "dict" for r in value.refs)
+                labels.append(items if keyed else join_labels([flat(value), items]))
             else:
                 labels.append(_classes.shown(run, frame, value, site))
     if (
@@ -190,6 +194,15 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
         )
     return CLEAN
+
+
+def heard(run: Run, frame: Frame, obj: Obj, sent: Value | None, thrown: Value | None, site: int) -> Value:
+    """What a generator gives once something is sent to it, or thrown into it."""
+    if not obj.keys.refs or not (flat(sent) if sent is not None else flat(thrown or EMPTY)):
+        return EMPTY
+    with run.sending(sent) if sent is not None else run.throwing(labelled(flat(thrown or EMPTY))):
+        again = _call.call(run, frame, obj.keys, _call.NOTHING, site)
+    return join(*(_eval.iterate_object(run, frame, other) for other in again.objects() if other.kind == "list"))
 
 
 def stops(run: Run, frame: Frame, generators: list[Obj]) -> None:
@@ -264,7 +277,13 @@ def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Ar
         ):
             if name in ("__next__", "send"):
                 stops(run, frame, [obj])
+            if name == "send" and first is not None:
+                return join(_eval.iterate_object(run, frame, obj), heard(run, frame, obj, first, None, site))
             return _eval.iterate_object(run, frame, obj)
+        case "asend" if "[generator]" in obj.fields and first is not None:
+            return join(_eval.iterate_object(run, frame, obj), heard(run, frame, obj, first, None, site))
+        case "throw" | "athrow" if "[generator]" in obj.fields and first is not None:
+            return join(_eval.iterate_object(run, frame, obj), heard(run, frame, obj, None, first, site))
         case "copy" | "__iter__" | "symmetric_difference" | "clone":
             return of(obj)
         case "index" | "count" | "qsize" | "__len__" | "issubset" | "issuperset" | "isdisjoint" | "empty":
@@ -292,6 +311,13 @@ def future_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args,
             return obj.elem
         case "exception":
             return obj.fields.get("[error]", EMPTY)
+        case "set_result":
+            run.write(frame, obj, None, args.get(0, "result") or EMPTY)
+            return EMPTY
+        case "set_exception":
+            run.write(frame, obj, "[error]", args.get(0, "exception") or EMPTY)
+            run.write(frame, obj, None, EMPTY)
+            return EMPTY
         case "add_done_callback":
             _call.call(run, frame, args.get(0, "fn") or EMPTY, _call.Args((of(obj),)), site)
             return EMPTY

@@ -218,6 +218,10 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
     inner = _eval.single(key)
     if inner is not None:
         _kept.keep_state(run, target[1], base, inner[1], value)
+    if inner is not None and target[1][0] == "x" and target[1][2] == ("n", "globals") and isinstance(inner[1], str):
+        old = frame.module.env.get(inner[1], EMPTY)
+        frame.module.env[inner[1]] = join(old, value)
+        run.version += len(frame.module.env[inner[1]].labels) != len(old.labels)
     if run.frameworks is not None and target[1][0] in ("n", "a"):
         _offered.held(run, target[1][2 if target[1][0] == "a" else 1], _offered.of_list(value) if value.refs else value)
     for obj in base.objects():

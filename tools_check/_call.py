@@ -22,7 +22,7 @@ from tools_check import (
     _spelled,
 )
 from tools_check._ir import Node, dotted
-from tools_check._run import Frame, Run
+from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
     CLEAN,
     DATA,
@@ -320,11 +320,24 @@ def callbacks(run: Run, frame: Frame, args: Args, site: int, rest: Args | None =
         functions = frozenset(r for r in value.refs if is_callback(r))
         if functions:
             given = rest if rest is not None else args.rest(i + 1)
-            out.append(call(run, frame, Value(refs=functions), given, site))
+            out.append(called_back(run, frame, functions, given, site, fill=rest is not None))
     for _, value in args.keywords:
         functions = frozenset(r for r in value.refs if is_callback(r))
         if functions:
-            out.append(call(run, frame, Value(refs=functions), rest or NOTHING, site))
+            out.append(called_back(run, frame, functions, rest or NOTHING, site, fill=rest is not None))
+    return join(*out)
+
+
+def called_back(run: Run, frame: Frame, functions: frozenset[Any], given: Args, site: int, *, fill: bool) -> Value:
+    """What functions give that somebody else calls; `fill` when each parameter without a default gets the same."""
+    if not fill or len(given.positional) != 1:
+        return call(run, frame, Value(refs=functions), given, site)
+    out: list[Value] = []
+    for ref in sorted_refs(Value(refs=functions)):
+        written = definition_of(run, ref) if isinstance(ref, Func) else None
+        wanted = sum(p.kind == "p" and p.default is None for p in written.params) if written is not None else 1
+        wanted -= isinstance(ref, Func) and ref.self_value is not None
+        out.append(call(run, frame, of(ref), Args(given.positional * max(1, min(wanted, 8))), site))
     return join(*out)
 
 

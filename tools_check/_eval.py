@@ -184,6 +184,8 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
                 if exact and isinstance(key, int) and -len(names) <= key < len(names):
                     return join(obj.fields.get(names[key], EMPTY), obj.elem)
             return obj.everything()
+        case "ext" if obj.cls == "contextvars.Context":
+            return join(*(var.fields.get("[value]", EMPTY) for var in key_value.objects()))
         case "ext":
             return with_labels(of(obj), flat(obj.elem))
         case "foreign" | "reply" | "tool":

@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _eval, _models
+from tools_check import _call, _classes, _eval, _models
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
+    DATA,
+    EMPTY,
+    Cls,
     Ext,
     Func,
+    Labels,
     Method,
     Obj,
     Partial,
@@ -70,6 +74,67 @@ def called(run: Run, frame: Frame, library: str, table: Value, site: int) -> Non
             labels = run.source(frame, site, f"{library}.Response", "http")
             thing = _models.made(run, frame, f"{library}.Response", labels, None)
         _call.call(run, frame, of(*functions), _call.Args((thing,)), site)
+
+
+# How classes of a library are called whose methods the library calls with what it reads.
+HANDLERS: Final = (
+    "Handler",
+    "Protocol",
+    "Listener",
+    "Callback",
+    "Callbacks",
+    "Target",
+    "Observer",
+    "Consumer",
+    "Delegate",
+)
+
+
+def handed(run: Run, frame: Frame, receiver: Value, args: _call.Args, labels: Labels, site: int) -> None:
+    """Follow what a library calls of the program once bytes go through it: functions that were stored in its thing
+    (`client.on_message = f`), and the methods of a thing whose class is a handler of a library's kind.
+    """
+    given = _call.Args((labelled(labels, DATA),))
+    for obj in receiver.objects():
+        for name, value in list(obj.fields.items()) if obj.kind == "ext" else ():
+            functions = frozenset(r for r in value.refs if isinstance(r, Func))
+            if functions and isinstance(name, str) and name[:1] != "[":
+                _call.called_back(run, frame, functions, given, site, fill=True)
+    for obj in (o for value in args.values() for o in value.objects() if o.kind == "inst"):
+        if obj.cls in run.handing or not is_handler(run, obj.cls):
+            continue
+        run.handing.append(obj.cls)
+        heard(run, frame, obj, given, site)
+        run.handing.pop()
+
+
+def is_handler(run: Run, cls: Cls) -> bool:
+    """Whether a class of the project is made to be called by a library."""
+    return any(
+        base.endswith(HANDLERS) and "." in base and base != "typing.Protocol" for base in _classes.mro(run, cls)[1]
+    )
+
+
+def heard(run: Run, frame: Frame, obj: Obj, given: _call.Args, site: int) -> None:
+    """Call each method that a handler's class has in the project."""
+    for owner in _classes.mro(run, obj.cls)[0]:
+        for name, value in sorted(run.class_env.get(owner, {}).items()):
+            functions = [r for r in sorted_refs(value) if isinstance(r, Func)]
+            if functions and not name.startswith(("_", "=")):
+                bound = _classes.bound(run, frame, of(*functions), of(obj), obj.cls, site)
+                _call.called_back(run, frame, bound.refs, given, site, fill=True)
+
+
+def connected(run: Run, frame: Frame, name: str, _receiver: Value, args: _call.Args, site: int) -> Value:
+    """`loop.create_connection(Protocol, host, port)`: the protocol gets what the other side sends."""
+    labels = run.source(frame, site, name, "socket")
+    made = _call.call(run, frame, args.get(0, "protocol_factory") or EMPTY, _call.NOTHING, site)
+    for obj in made.objects():
+        if obj.kind == "inst":
+            heard(run, frame, obj, _call.Args((labelled(labels, DATA),)), site)
+    row = run.new(frame, "tuple")
+    row.fields = {0: of(run.new(frame, "ext", "asyncio.Transport")), 1: made}
+    return of(row)
 
 
 def request_of(run: Run, frame: Frame, base: Value, name: str) -> Value | None:

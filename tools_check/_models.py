@@ -49,7 +49,7 @@ SCALAR: Final = frozenset(
     {"startswith", "endswith", "isdigit", "isalpha", "isalnum", "isnumeric", "isdecimal", "isspace",
      "isupper", "islower",
      "isidentifier", "istitle", "isascii", "isprintable", "find", "rfind", "index", "rindex", "count",
-     "__len__",
+     "__len__", "tell", "fileno", "isatty",
      "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file",
      "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
      "isoweekday", "error_count", "recv_exit_status", "count_documents",
@@ -513,6 +513,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         labels = run.source(frame, site, entry.qname, entry.origin)
         if entry.qname not in run.catalog.quiet:
             run.event(frame, labels)
+        _hooks.handed(run, frame, receiver, args, labels, site)
         result.append(made(run, frame, entry.returns, labels, None))
         return join(*result)
     labels = join_labels([mine, theirs])
@@ -525,6 +526,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if theirs and entry.kind != "source" and not run.catalog.is_immutable(qname):
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))
+    if labels:
+        _hooks.handed(run, frame, receiver, args, labels, site)
     if not run.catalog.is_silent(qname):
         run.event(frame, labels)
     result.append(made(run, frame, entry.returns or same_class(receiver, entry.kind), labels, None))

@@ -97,8 +97,11 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         if qname not in run.catalog.quiet:
             run.event(frame, labels)
         _call.callbacks(run, frame, args, site, _call.Args((labelled(labels, DATA),)))
+        _hooks.handed(run, frame, EMPTY, args, labels, site)
         return _models.made(run, frame, entry.returns, labels, None)
     labels = args.labels()
+    if labels:
+        _hooks.handed(run, frame, EMPTY, args, labels, site)
     if not run.catalog.is_silent(qname):
         run.event(frame, labels)
     into_buffers(run, frame, args, labels)

@@ -173,6 +173,7 @@ class Run:
             Cls, tuple[Func | None, Func | None] | None
         ] = {}  # what the project says of how instances of a class are made
         self.follows = False  # whether a client of the program follows redirects
+        self.handing: list[Cls] = []  # the handlers that a library calls just now
         self.sent: list[Value] = []  # what generators are sent that go on just now
         self.redirected: list[Value] = []  # the buffers that take what is printed
         self.record_names: dict[Cls, list[str]] = {}  # the fields of classes below a `namedtuple(...)`

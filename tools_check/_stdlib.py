@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tools_check import _attributes, _call, _classes, _errors, _eval, _outside
+from tools_check import _attributes, _call, _classes, _errors, _eval, _hooks, _outside
 from tools_check._ir import is_node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -307,6 +307,27 @@ def called_later(run: Run, frame: Frame, _name: str, _receiver: Value, args: _ca
     return args.get(0, "callback") or EMPTY
 
 
+def called_with_rest(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`atexit.register(f, x)`, `weakref.finalize(thing, f, x)`: f is called with x some time."""
+    first = 1 if name.endswith("finalize") else 0
+    _call.call(run, frame, args.get(first, "func") or EMPTY, args.rest(first + 1), site)
+    return EMPTY if first else args.get(0, "func") or EMPTY
+
+
+def protocol(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
+    return _hooks.connected(run, frame, name, receiver, args, site)
+
+
+def asked_by_rows(run: Run, frame: Frame, name: str, _receiver: Value, args: _call.Args, site: int) -> Value:
+    """`db.create_function("f", 1, f)`: f is called with what stands in the rows."""
+    labels = run.source(frame, site, name, "sql")
+    functions = frozenset(
+        r for r in (args.get(2, "func") or args.get(1, "callable") or EMPTY).refs if _call.is_callback(r)
+    )
+    _call.called_back(run, frame, functions, _call.Args((labelled(labels, DATA),)), site, fill=True)
+    return EMPTY
+
+
 def served(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
     """`asyncio.start_server(f, host, port)`: f gets what whoever connects sends."""
     reader = run.new(frame, "ext", "asyncio.StreamReader")
@@ -443,6 +464,8 @@ CALLS: Final[dict[str, _outside.Special]] = {
     "multiprocessing.Pipe": pipe,
     "traceback.print_exc": print_error,
     "traceback.print_exception": print_error,
+    "atexit.register": called_with_rest,
+    "weakref.finalize": called_with_rest,
     "json.dumps": written_as_json,
     "json.dump": written_as_json,
     "multiprocessing.Manager": manager,
@@ -472,7 +495,22 @@ METHODS: Final[dict[str, _outside.SpecialMethod]] = {
     "contextlib.ExitStack.callback": called_later,
     "contextlib.AsyncExitStack.callback": called_later,
     "contextlib.AsyncExitStack.push_async_callback": called_later,
+    "sqlite3.Connection.create_function": asked_by_rows,
+    "sqlite3.Connection.create_collation": asked_by_rows,
     "asyncio.AbstractEventLoop.create_future": promised_by,
+    **{
+        f"asyncio.AbstractEventLoop.{way}": protocol
+        for way in (
+            "create_connection",
+            "create_server",
+            "create_unix_connection",
+            "create_unix_server",
+            "create_datagram_endpoint",
+            "subprocess_exec",
+            "subprocess_shell",
+            "connect_read_pipe",
+        )
+    },
     "logging.Logger.addHandler": log_through,
     **{f"logging.Logger.{level}": logged_by for level in LEVELS},
     **dict.fromkeys(HOOKS, hooked),

@@ -629,6 +629,10 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
             "schema",
         ):
             return CLEAN
+        for meta in metaclasses(run, class_frame(run, written[0], cls), cls) if written is not None else ():
+            theirs = class_attribute(run, meta, name)
+            if theirs is not None:
+                return bound(run, frame, theirs, of(cls), meta, site)
         outside = mro(run, cls)[1]
         return join(*(of(Ext(f"{base}.{name}")) for base in outside)) if outside else EMPTY
     out: set[object] = set()

@@ -193,6 +193,8 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             if not any(args.values())
             else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
         )
+    if ref.name not in PLAIN and args.has_function():  # of a thing of which only this is known: it may call it
+        return join(CLEAN, _call.callbacks(run, frame, args, site))
     return CLEAN
 
 

@@ -9,6 +9,7 @@ from tools_check import (
     _errors,
     _eval,
     _frameworks,
+    _hooks,
     _kept,
     _models,
     _names,
@@ -24,6 +25,7 @@ from tools_check._values import (
     CLEAN,
     DATA,
     EMPTY,
+    JUST_DATA,
     Cls,
     Ext,
     Func,
@@ -55,6 +57,8 @@ def attribute(run: Run, frame: Frame, base: Value, name: str, site: int) -> Valu
         return CLEAN
     if name in _errors.NAMES:
         return join(_errors.causes(base), labelled(base.labels))
+    if name in run.catalog.part_names and (part := _hooks.request_of(run, frame, base, name)) is not None:
+        return part
     out: list[Value] = []
     clean = False
     for ref in sorted_refs(base):
@@ -169,6 +173,8 @@ def super_member(run: Run, frame: Frame, ref: Super, name: str, site: int) -> Va
     if found is not None:
         return _classes.bound(run, frame, found, ref.self_value, ref.owner, site)
     outside = _classes.mro(run, ref.owner)[1]
+    if name == "__new__" and "builtins.type" not in outside:
+        return of(Method("ext", "builtins.object.__new__", ref.self_value))
     if name == "__init__":
         return of(Method("init", name, ref.self_value))
     return join(*(_classes.external_member(run, frame, base, name, ref.self_value) for base in outside))
@@ -178,6 +184,8 @@ def store_attribute(run: Run, frame: Frame, target: Node, value: Value) -> None:
     """`base.name = value`."""
     base = _eval.evaluate(run, frame, target[1])
     _kept.keep_state(run, target[1], base, target[2], value)
+    _hooks.assigned(run, frame, base, target[2], value)
+    _hooks.follows(run, target[2], value)
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
             if not _operators.put(run, frame, ref, target[2], value):
@@ -210,6 +218,10 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
     inner = _eval.single(key)
     if inner is not None:
         _kept.keep_state(run, target[1], base, inner[1], value)
+    if inner is not None and target[1][0] == "x" and target[1][2] == ("n", "globals") and isinstance(inner[1], str):
+        old = frame.module.env.get(inner[1], EMPTY)
+        frame.module.env[inner[1]] = join(old, value)
+        run.version += len(frame.module.env[inner[1]].labels) != len(old.labels)
     if run.frameworks is not None and target[1][0] in ("n", "a"):
         _offered.held(run, target[1][2 if target[1][0] == "a" else 1], _offered.of_list(value) if value.refs else value)
     for obj in base.objects():
@@ -227,7 +239,23 @@ def store_item(run: Run, frame: Frame, target: Node, value: Value) -> None:
             obj.keys = join(obj.keys, CLEAN)
     if not base.objects():
         _frameworks.stored(run, base, key, value)
+        _hooks.stored(run, frame, base, key, value)
         stain(run, frame, target[1], join_labels([flat(value), key.labels]))
+        if inner is not None and isinstance(inner[1], str):
+            store_over(run, frame, target[1], inner[1], value)
+
+
+def store_over(run: Run, frame: Frame, node: Node, key: str, value: Value) -> None:
+    """A variable with data of which only the labels are known remembers what was put under a key."""
+    held = frame.env.vars.get(node[1]) if node[0] == "n" and frame.env is not None else None
+    if held is None or not held.labels or held.refs != JUST_DATA or frame.env is None:
+        return
+    made = run.new(frame, "dict", _eval.STORED)
+    made.exact = False
+    made.elem = made.keys = labelled(held.labels, DATA)
+    made.fields[key] = value
+    made.settle(key)
+    frame.env.vars[node[1]] = Value(held.labels, frozenset({made}))
 
 
 def stain(run: Run, frame: Frame, node: Node, labels: Labels) -> None:

@@ -12,6 +12,7 @@ from tools_check import (
     _construct,
     _eval,
     _frameworks,
+    _hooks,
     _invoke,
     _kept,
     _models,
@@ -21,11 +22,12 @@ from tools_check import (
     _spelled,
 )
 from tools_check._ir import Node, dotted
-from tools_check._run import Frame, Run
+from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
     CLEAN,
     DATA,
     EMPTY,
+    PLAIN_KINDS,
     Cls,
     Data,
     Ext,
@@ -107,7 +109,8 @@ def lookup_key(value: Value, name: str) -> Value:
     for obj in value.objects():
         if name in obj.fields:
             out.append(obj.fields[name])
-        out.append(obj.elem)
+        if not obj.is_firm(name):
+            out.append(obj.elem)
     return join(*out)
 
 
@@ -131,6 +134,11 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         if registrar is not None:
             return registrar
     result = call(run, frame, func, args, site, func_node)
+    if func_node[0] == "a" and func_node[2] in INTO and arg_nodes:
+        receiver = _eval.evaluate(run, frame, func_node[1])
+        own = receiver.objects() and all(obj.cls in _outside.BUFFERS for obj in receiver.objects())
+        labels = flat(receiver) if own else run.source(frame, site, f"{func_node[2]}()", "socket")
+        _attributes.stain(run, frame, arg_nodes[0][2], labels)
     if run.frameworks is not None and arg_nodes:
         _offered.given(run, frame, node, func, args)
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
@@ -141,6 +149,10 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
 
 
 WRITES: Final = frozenset({"write_text", "write_bytes"})  # of a path; `open` is looked at for its mode
+
+
+# Of a socket or a file: they fill the buffer that they are given.
+INTO: Final = frozenset({"recv_into", "recvfrom_into", "readinto", "readinto1", "sock_recv_into"})
 
 
 def is_clean_method(run: Run, frame: Frame, node: Node) -> bool:
@@ -170,10 +182,14 @@ def arguments(run: Run, frame: Frame, nodes: tuple[Node, ...]) -> Args:
             known_keys = known_mapping(value)
             if known_keys is not None:
                 keywords.extend(known_keys)
+                for word, item in known_keys:
+                    _hooks.follows(run, word, item)
             else:
                 dstar = join(dstar, value) if dstar else value
         elif keyword is not None:
             keywords.append((keyword, value))
+            if keyword == "follow_redirects":
+                _hooks.follows(run, keyword, value)
         elif star is not None:
             star = join(star, _wrapped_in_list(run, frame, value))
         else:
@@ -243,7 +259,12 @@ def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value |
             variants = run.variants.get((ref.module, ref.at))
             run.called.add((ref.module, ref.at))
             result = _invoke.invoke(run, frame, ref, args, site)
-            return result if variants is None else join(result, call(run, frame, variants, args, site))
+            if variants is None:
+                return result
+            if ref.self_value is not None:  # `functools.singledispatchmethod`
+                me = ref.self_value
+                variants = of(*(_classes.bind(r, me) if isinstance(r, Func) else r for r in variants.refs))
+            return join(result, call(run, frame, variants, args, site))
         case Ext():
             _kept.put(run, frame, args, site)
             result = _outside.call(run, frame, ref.qname, args, site)
@@ -296,15 +317,33 @@ def callbacks(run: Run, frame: Frame, args: Args, site: int, rest: Args | None =
     """What the functions among the arguments may give, for a callee that may call them."""
     out: list[Value] = []
     for i, value in enumerate(args.positional):
-        if any(isinstance(r, Func | Partial) for r in value.refs):
+        functions = frozenset(r for r in value.refs if is_callback(r))
+        if functions:
             given = rest if rest is not None else args.rest(i + 1)
-            callable_part = Value(refs=frozenset(r for r in value.refs if isinstance(r, Func | Partial)))
-            out.append(call(run, frame, callable_part, given, site))
+            out.append(called_back(run, frame, functions, given, site, fill=rest is not None))
     for _, value in args.keywords:
-        if any(isinstance(r, Func | Partial) for r in value.refs):
-            callable_part = Value(refs=frozenset(r for r in value.refs if isinstance(r, Func | Partial)))
-            out.append(call(run, frame, callable_part, NOTHING, site))
+        functions = frozenset(r for r in value.refs if is_callback(r))
+        if functions:
+            out.append(called_back(run, frame, functions, rest or NOTHING, site, fill=rest is not None))
     return join(*out)
+
+
+def called_back(run: Run, frame: Frame, functions: frozenset[Any], given: Args, site: int, *, fill: bool) -> Value:
+    """What functions give that somebody else calls; `fill` when each parameter without a default gets the same."""
+    if not fill or len(given.positional) != 1:
+        return call(run, frame, Value(refs=functions), given, site)
+    out: list[Value] = []
+    for ref in sorted_refs(Value(refs=functions)):
+        written = definition_of(run, ref) if isinstance(ref, Func) else None
+        wanted = sum(p.kind == "p" and p.default is None for p in written.params) if written is not None else 1
+        wanted -= isinstance(ref, Func) and ref.self_value is not None
+        out.append(call(run, frame, of(ref), Args(given.positional * max(1, min(wanted, 8))), site))
+    return join(*out)
+
+
+def is_callback(ref: Any) -> bool:
+    """Whether a referent is a function of the project, or a method that puts things into a container of it."""
+    return isinstance(ref, Func | Partial) or (isinstance(ref, Method) and ref.kind in PLAIN_KINDS)
 
 
 def decorate(run: Run, frame: Frame, node: Node, value: Value, func: Func) -> Value:

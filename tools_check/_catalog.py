@@ -62,6 +62,8 @@ class Catalog:
     clean: set[str] = field(default_factory=set[str])
     with_clean: frozenset[str] | None = None  # the classes that have entries there
     foreign_types: dict[str, str] = field(default_factory=dict[str, str])
+    parts: dict[str, str] = field(default_factory=dict[str, str])  # attributes that hold a thing of the program's own
+    part_names: set[str] = field(default_factory=set[str])
     attributes: dict[str, str] = field(default_factory=dict[str, str])
     quiet_errors: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
@@ -214,8 +216,12 @@ class Catalog:
     def knows_fields(self, cls: str) -> bool:
         """Whether some attribute of an error is known to be a number."""
         if self.with_clean is None:
-            self.with_clean = frozenset(name.rpartition(".")[0] for name in self.clean)
-        return cls in self.with_clean
+            self.with_clean = frozenset(name.rpartition(".")[0] for name in (*self.clean, *self.parts))
+        return any(c in self.with_clean for c in (cls, *self.ancestors(cls)))
+
+    def part(self, cls: str, attribute: str) -> str | None:
+        """The class of what an attribute holds that is the program's own (a response's request), or None."""
+        return next((p for c in (cls, *self.ancestors(cls)) if (p := self.parts.get(f"{c}.{attribute}"))), None)
 
     def attribute(self, cls: str, attribute: str) -> str | None:
         """The origin of an attribute that is read from outside (a page's source), or None."""
@@ -235,7 +241,7 @@ class Catalog:
 
 SECTIONS: Final[dict[str, type]] = {
     **dict.fromkeys(("sources", "own", "pass", "clean", "types", "attributes", "effects", "classes", "quiet"), list),
-    **dict.fromkeys(("returns", "bases", "aliases"), dict),
+    **dict.fromkeys(("returns", "bases", "aliases", "parts"), dict),
     **dict.fromkeys(("origin", "default", "methods"), str),
     "opened": list,
     "prompts": bool,
@@ -347,6 +353,9 @@ def add(catalog: Catalog, name: str, table: Mapping[str, Any]) -> None:
         qname = full(short)
         if qname not in catalog.entries:
             catalog.entries[qname] = Entry(kind="new", qname=qname, origin=origin, returns=catalog.returns[qname])
+    for short, target in table.get("parts", {}).items():
+        catalog.parts[full(short)] = full(target)
+        catalog.part_names.add(short.rpartition(".")[2])
     for short, target in table.get("bases", {}).items():
         catalog.bases[full(short)] = full(target)
     for short, target in table.get("aliases", {}).items():

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _construct, _elsewhere, _eval, _exec, _fields, _invoke, _operators, _stdlib, _types
+from tools_check import (
+    _call,
+    _construct,
+    _elsewhere,
+    _errors,
+    _eval,
+    _exec,
+    _fields,
+    _invoke,
+    _operators,
+    _stdlib,
+    _types,
+)
 from tools_check._ir import ClassDef, Def, Node, dotted
 from tools_check._link import Module
 from tools_check._run import Env, Frame, Run
@@ -21,6 +33,7 @@ from tools_check._values import (
     Partial,
     Value,
     Wrapped,
+    const,
     flat,
     join,
     join_labels,
@@ -71,7 +84,7 @@ def define(run: Run, frame: Frame, index: int) -> Value:
             bases.append(Ext("typing.NamedTuple"))
             run.record_names[cls] = [name for some in names for name in some]
     run.bases[cls] = bases
-    for known in (run.mros, run.shows, run.fields):
+    for known in (run.mros, run.shows, run.fields, run.hooks):
         known.pop(cls, None)
     for base in bases:
         if isinstance(base, Cls) and cls not in run.children.setdefault(base, []):
@@ -108,6 +121,19 @@ def finished(run: Run, frame: Frame, cls: Cls, written: ClassDef) -> Value:
         if functions:
             value = join(value, _call.call(run, frame, of(*functions), _call.Args((value,)), _eval.here(frame)))
     return value
+
+
+def makers(run: Run, cls: Cls) -> tuple[Func | None, Func | None] | None:
+    """The metaclass's `__call__` and the class's `__new__` where the project writes them; None where it does not."""
+    of_meta = None
+    for owner in mro(run, cls)[0]:
+        found = definition(run, owner)
+        if found is not None and any(word == "metaclass" for word, _ in found[0].ir.classes[found[1]].keywords):
+            metas = metaclasses(run, class_frame(run, found[0], owner), cls)
+            of_meta = next((f for meta in metas if (f := find_method(run, meta, "__call__")) is not None), None)
+            break
+    new = find_method(run, cls, "__new__")
+    return (of_meta, new) if of_meta is not None or new is not None else None
 
 
 def metaclasses(run: Run, frame: Frame, cls: Cls) -> list[Cls]:
@@ -223,7 +249,10 @@ def is_opaque(run: Run, cls: Cls) -> bool:
 
 def is_exception_name(name: str) -> bool:
     short = name.rpartition(".")[2]
-    return short.endswith(("Error", "Exception", "Warning")) or short in ("BaseException", "ToolFailed")
+    return short.endswith(("Error", "Exception", "Warning", "ExceptionGroup")) or short in (
+        "BaseException",
+        "ToolFailed",
+    )
 
 
 def is_exception(run: Run, cls: Cls) -> bool:
@@ -369,6 +398,13 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
     ours, outside = mro(run, cls)
     if UNCHECKED not in obj.fields and _fields.is_plain_field(run, cls, name):
         return CLEAN
+    asked = find_method(run, cls, "__getattribute__")
+    if (
+        asked is not None
+        and run.stack
+        and all(frame_.definition is None or frame_.definition.name != "__getattribute__" for frame_ in run.stack)
+    ):
+        return _call.call(run, frame, of(bind(asked, me)), _call.Args((const(name),)), site)
     if obj.shared:
         run_writers(run, obj, name)
     if name in obj.fields:
@@ -394,8 +430,8 @@ def read(run: Run, frame: Frame, obj: Obj, name: str, site: int) -> Value:
         parts.extend(v for owner in ours if (v := run.callables.get((owner, name))) is not None)
     if run.elsewhere is not None and is_filled_elsewhere(run, obj, found):
         parts.append(labelled(_elsewhere.LABELS, DATA))
-    if parts:
-        return join(*parts)
+    if parts:  # what was put into a plain thing under any name may have been put under this one
+        return join(*parts, labelled(obj.elem.labels)) if obj.opaque and obj.elem.labels else join(*parts)
     if name == "model_extra":
         return obj.elem
     if name == "__class__":
@@ -541,7 +577,8 @@ def run_writers(run: Run, obj: Obj, name: str) -> None:
                 continue
             run.written.add(key)
             written = module.ir.defs[method]
-            value = run.class_env.get(owner, {}).get(written.name)
+            place = (_operators.SETTER if kind_of(written) == "setter" else "") + written.name
+            value = run.class_env.get(owner, {}).get(place)
             func = next((r for r in sorted_refs(value) if isinstance(r, Func)), None) if value else None
             if func is None:
                 continue
@@ -592,6 +629,10 @@ def class_member(run: Run, frame: Frame, cls: Cls, name: str, site: int) -> Valu
             "schema",
         ):
             return CLEAN
+        for meta in metaclasses(run, class_frame(run, written[0], cls), cls) if written is not None else ():
+            theirs = class_attribute(run, meta, name)
+            if theirs is not None:
+                return bound(run, frame, theirs, of(cls), meta, site)
         outside = mro(run, cls)[1]
         return join(*(of(Ext(f"{base}.{name}")) for base in outside)) if outside else EMPTY
     out: set[object] = set()
@@ -618,6 +659,8 @@ def shown(run: Run, frame: Frame, value: Value, site: int) -> Labels:
                 parts.append(_call.call(run, frame, of(bind(formatting, of(obj))), _call.Args((CLEAN,)), site))
             if method is not None:
                 parts.append(_call.call(run, frame, of(bind(method, of(obj))), _call.Args(()), site))
+            elif formatting is None and _errors.ARGS in obj.fields and is_exception(run, obj.cls):
+                parts.append(labelled(flat(obj.fields[_errors.ARGS])))
             elif formatting is None and shows_fields(run, obj.cls):
                 hidden = _fields.hidden_fields(run, obj.cls)
                 fields_shown = (

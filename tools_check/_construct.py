@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tools_check import _call, _classes, _eval, _fields, _invoke, _types
+from tools_check import _call, _classes, _errors, _eval, _fields, _invoke, _types
 from tools_check._ir import Node, dotted
-from tools_check._run import Frame, Run
+from tools_check._run import Frame, Run, definition_of
 from tools_check._values import (
     CLEAN,
     DATA,
@@ -30,11 +30,59 @@ from tools_check._values import (
 
 def construct(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value:
     """What calling a class gives."""
-    value = made(run, frame, cls, args, site)
+    value = (hooked if hooks_of(run, cls) else made)(run, frame, cls, args, site)
     if args.positional or args.keywords:
         for obj in value.objects():
             remember_callables(run, cls, obj)
     return value
+
+
+def hooks_of(run: Run, cls: Cls) -> tuple[Func | None, Func | None] | None:
+    """What the project says of how a class is made, looked up once."""
+    if cls not in run.hooks:
+        run.hooks[cls] = _classes.makers(run, cls)
+    return run.hooks[cls]
+
+
+def hooked(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value:
+    """What a class gives that says itself how it is made: by its metaclass, or by `__new__`."""
+    of_meta, new = hooks_of(run, cls) or (None, None)
+    mark = ("made", cls)
+    if mark in run.active:
+        return made(run, frame, cls, args, site)
+    run.active[mark] = []
+    try:
+        if of_meta is not None:
+            return _call.call(run, frame, of(_classes.bind(of_meta, of(cls))), args, site)
+        value = made(run, frame, cls, args, site)
+        if new is None:
+            return value
+        found = _call.call(
+            run, frame, of(new), _call.Args((of(cls), *args.positional), args.keywords, args.star, args.dstar), site
+        )
+    finally:
+        del run.active[mark]
+    for obj in value.objects():
+        for other in found.objects():
+            if other is not obj and other.cls == cls:
+                for name, item in list(other.fields.items()):
+                    obj.fields[name] = join(obj.fields.get(name, EMPTY), item)
+                obj.elem = join(obj.elem, other.elem)
+    return join(value, labelled(found.labels)) if found.labels else value
+
+
+def anew(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
+    """`super().__new__(cls, text)`: an instance, which may be the text; a metaclass's `super().__call__()`."""
+    given = args.get(0) or EMPTY
+    if name.endswith("__call__"):
+        return join(*(made(run, frame, cls, args, site) for cls in sorted_refs(receiver) if isinstance(cls, Cls)))
+    out: list[Value] = []
+    for cls in sorted_refs(given):
+        if isinstance(cls, Cls):
+            obj = run.new(frame, "inst", cls)
+            obj.elem = labelled(args.rest(1).labels())
+            out.append(of(obj))
+    return join(*out)
 
 
 def remember_callables(run: Run, cls: Cls, obj: Obj) -> None:
@@ -59,6 +107,8 @@ def made(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value
     obj.opaque = _classes.is_opaque(run, cls)
     value = of(obj)
     init = _classes.find_method(run, cls, "__init__")
+    if _classes.is_exception(run, cls):
+        _errors.raised_with(run, frame, obj, definition_of(run, init) if init is not None else None, args.positional)
     if init is not None:
         _call.call(run, frame, of(_classes.bind(init, value)), args, site)
         return value
@@ -72,11 +122,18 @@ def made(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value
         return value
     validated_model = _classes.is_model(run, cls)
     given: dict[str, Value] = dict(zip((f[0] for f in declared), args.positional, strict=False)) | dict(args.keywords)
+    initial: list[Value] = []  # what `__post_init__` is given besides
     for name, annotation, owner_frame in declared:
         item: Value | None = given.pop(name, None)
         if item is None and (args.star is not None or args.dstar is not None):
             spread = join(args.star or EMPTY, args.dstar or EMPTY)
             item = _call.lookup_key(spread, name)
+        if annotation[0] == "s" and (dotted(annotation[1]) or "").rpartition(".")[2] == "InitVar":
+            initial.append(item if item is not None else _classes.class_attribute(run, cls, name) or EMPTY)
+            continue
+        if item is None and (maker := _fields.maker(run, cls, name)) is not None:
+            obj.fields[name] = _call.call(run, frame, maker, _call.Args((value,)), site)
+            continue
         if item is None:
             own = own_default(run, frame, _classes.class_attribute(run, cls, name))
             if own is not None:
@@ -94,9 +151,8 @@ def made(run: Run, frame: Frame, cls: Cls, args: _call.Args, site: int) -> Value
     for hook in ("__post_init__", "model_post_init"):
         after = _classes.find_method(run, cls, hook)
         if after is not None:
-            _call.call(
-                run, frame, of(_classes.bind(after, value)), _call.Args((EMPTY,) if hook[0] == "m" else ()), site
-            )
+            handed = (EMPTY,) if hook[0] == "m" else tuple(initial)
+            _call.call(run, frame, of(_classes.bind(after, value)), _call.Args(handed), site)
     return value
 
 
@@ -110,6 +166,7 @@ def own_default(run: Run, frame: Frame, default: Value | None) -> Value | None:
             return None
         copy = run.new(frame, held.kind)
         copy.fields, copy.elem, copy.keys, copy.exact = dict(held.fields), held.elem, held.keys, held.exact
+        copy.over = held.over
         copies.append(of(copy))
     return join(*copies) if copies else None
 

@@ -52,16 +52,17 @@ def mapping(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> 
     """`dict(...)`, `OrderedDict`, `defaultdict`, `ChainMap`."""
     obj = run.new(frame, "dict", _eval.DEFAULTS if name.endswith("defaultdict") else None)
     positional = args.positional[1:] if name.endswith("defaultdict") else args.positional
-    for value in positional:
+    for value in reversed(positional) if name.endswith("ChainMap") else positional:  # the first map of a chain decides
         if any(o.kind in ("dict", "inst") for o in value.objects()):
             _eval.spread(run, obj, value)
         else:
             pair = _eval.iterate(run, frame, value)
-            obj.elem = join(obj.elem, _eval.subscript(run, frame, pair, const(1)), labelled(value.labels))
+            obj.put_anywhere(join(_eval.subscript(run, frame, pair, const(1)), labelled(value.labels)))
             obj.keys = join(obj.keys, _eval.subscript(run, frame, pair, const(0)), labelled(value.labels))
             obj.exact = False
     for key, value in args.keywords:
         obj.fields[key] = value
+        obj.settle(key)
     if args.dstar is not None:
         _eval.spread(run, obj, args.dstar)
     if name.endswith("defaultdict") and args.positional:
@@ -97,12 +98,15 @@ def item(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Val
     return join(_eval.iterate(run, frame, args.get(0)), default)
 
 
-def variables(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+def variables(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> Value:
     """`vars(x)`, `dataclasses.asdict(x)`: the fields as a dict."""
     first = args.get(0, "obj") or args.get(0, "inst") or EMPTY
     obj = run.new(frame, "dict")
     obj.exact = False
     _eval.spread(run, obj, first)
+    things = [thing for thing in first.objects() if thing.kind == "inst"]
+    if name == "builtins.vars" and len(things) == 1:
+        obj.base = things[0]  # what is written there is written to the thing
     return of(obj)
 
 

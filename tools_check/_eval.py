@@ -100,7 +100,8 @@ def on_attribute(run: Run, frame: Frame, node: Node) -> Value:
 PLAIN_CLEAN: Final = frozenset(
     {"status_code", "returncode", "rowcount", "lastrowid", "__class__", "errno", "exit_code", "exit_status", "file_size",
      "compress_size", "st_size", "st_mtime", "st_mode", "total_tokens", "prompt_tokens", "completion_tokens",
-     "input_tokens", "output_tokens", "is_success", "is_error"}
+     "input_tokens", "output_tokens", "is_success", "is_error", "deleted_count", "modified_count", "matched_count",
+     "inserted_count", "max_row", "max_column", "min_row", "min_column", "levelno", "lineno"}
 )  # fmt: skip
 
 
@@ -141,9 +142,9 @@ def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
     if base is None:
         return EMPTY
     out: list[Value] = []
-    if base.labels:
-        out.append(labelled(base.labels))
     known = single(key)
+    if base.labels and not (known is not None and is_stored_over(base, known[1])):
+        out.append(labelled(base.labels))
     for ref in sorted_refs(base):
         if isinstance(ref, Obj):
             out.append(item_of(run, frame, ref, known[1] if known is not None else None, key, known is not None))
@@ -157,6 +158,14 @@ def subscript(run: Run, frame: Frame, base: Value | None, key: Value) -> Value:
         elif isinstance(ref, Data) or (isinstance(ref, Method) and ref.kind == "data"):
             out.append(CLEAN)
     return join(*out)
+
+
+STORED: Final = "stored"  # the class of a cell for what was stored into data of which only the labels are known
+
+
+def is_stored_over(base: Value, key: Any) -> bool:
+    """Whether what stands under a key of a stranger's data was put there by the program: `page["title"] = ours`."""
+    return all(r.__class__ is Obj and r.cls == STORED and r.is_firm(key) for r in base.refs) and bool(base.refs)
 
 
 def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact: bool) -> Value:
@@ -175,6 +184,8 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
                 if exact and isinstance(key, int) and -len(names) <= key < len(names):
                     return join(obj.fields.get(names[key], EMPTY), obj.elem)
             return obj.everything()
+        case "ext" if obj.cls == "contextvars.Context":
+            return join(*(var.fields.get("[value]", EMPTY) for var in key_value.objects()))
         case "ext":
             return with_labels(of(obj), flat(obj.elem))
         case "foreign" | "reply" | "tool":
@@ -184,7 +195,7 @@ def item_of(run: Run, frame: Frame, obj: Obj, key: Any, key_value: Value, exact:
                 run.write(frame, obj, None, obj.elem)
                 obj.keys = join(obj.keys, labelled(key_value.labels))  # reading an item makes its key
             if exact and key in obj.fields:
-                return join(obj.fields[key], obj.elem)
+                return obj.fields[key] if obj.is_firm(key) else join(obj.fields[key], obj.elem)
             if exact and obj.exact and not isinstance(key, int):
                 return obj.elem
             if exact and obj.exact and isinstance(key, int) and key >= 0 and obj.kind in ("list", "tuple"):
@@ -342,14 +353,11 @@ def combined(run: Run, frame: Frame, left: Value, right: Value) -> Value:
         return labelled(labels, DATA, *(o for v in (left, right) for o in v.objects() if o.kind == "ext"))
     obj = run.new(frame, kind)
     for value in (left, right):
+        if kind == "dict":
+            spread(run, obj, value)
+            continue
         for o in value.objects():
-            if kind == "dict":
-                for key, item in o.fields.items():
-                    obj.fields[key] = join(item, obj.fields[key]) if o.elem is not EMPTY and key in obj.fields else item
-                obj.elem = join(obj.elem, o.elem)
-                obj.keys = join(obj.keys, o.keys)
-            else:
-                obj.elem = join(obj.elem, iterate_object(run, frame, o))
+            obj.elem = join(obj.elem, iterate_object(run, frame, o))
         if value.labels:
             obj.elem = join(obj.elem, labelled(value.labels))
     return of(obj)
@@ -379,8 +387,10 @@ def on_logic(run: Run, frame: Frame, node: Node) -> Value:
 
 
 def on_compare(run: Run, frame: Frame, node: Node) -> Value:
-    for part in node[1]:
-        evaluate(run, frame, part)
+    values = [evaluate(run, frame, part) for part in node[1]]
+    if len(values) == 2 and any(o.kind == "inst" for value in values for o in value.objects()):
+        mine = _operators.compared(run, frame, node[2][0], *values)
+        return mine if mine is not None and node[2][0] not in ("In", "NotIn") else CLEAN
     return CLEAN
 
 
@@ -422,8 +432,9 @@ def on_dict(run: Run, frame: Frame, node: Node) -> Value:
         known = single(key)
         if known is not None and len(obj.fields) < 400:
             obj.fields[known[1]] = value
+            obj.settle(known[1])
         else:
-            obj.elem = join(obj.elem, value)
+            obj.put_anywhere(value)
             obj.keys = join(obj.keys, without_consts(key))
             obj.exact = False
     if run.frameworks is not None and "name" in obj.fields:
@@ -435,20 +446,43 @@ def on_dict(run: Run, frame: Frame, node: Node) -> Value:
 
 
 def spread(run: Run, obj: Obj, value: Value) -> None:
-    """`**value` into a dict."""
-    for other in value.objects():
-        if other.kind in ("dict", "inst"):
-            for key, item in list(other.fields.items()):
-                obj.fields[key] = item if other.elem is EMPTY else join(item, obj.fields.get(key, EMPTY))
-        obj.elem = join(obj.elem, other.elem)
+    """`**value` into a dict: what it has for certain takes the place of what was there."""
+    others = value.objects()
+    for other in others:
+        obj.put_anywhere(other.elem)
         obj.keys = join(obj.keys, other.keys)
         obj.exact = obj.exact and other.exact
     if value.labels:
-        obj.elem = join(obj.elem, labelled(value.labels))
+        obj.put_anywhere(labelled(value.labels))
         obj.keys = join(obj.keys, labelled(value.labels))
-    if not value.objects():
+    if not others:
         obj.exact = False
+    for key, item, certain in items_of(value):
+        if certain:
+            obj.fields[key] = item
+            obj.settle(key)
+        else:
+            if key not in obj.fields:
+                obj.unsettle(key)
+            obj.fields[key] = join(item, obj.fields.get(key, EMPTY))
     del run
+
+
+def items_of(value: Value) -> list[tuple[Any, Value, bool]]:
+    """The keys of the dicts that a value may be, what stands under each, and whether whichever it is has that key and
+    nothing else there.
+    """
+    others = [other for other in value.objects() if other.kind in ("dict", "inst")]
+    alone = not value.labels and len(others) == len(value.refs)
+    names = others[0].fields if len(others) == 1 else {key: None for other in others for key in other.fields}
+    return [
+        (
+            key,
+            join(*(other.fields[key] for other in others if key in other.fields)),
+            alone and all(other.is_firm(key) for other in others),
+        )
+        for key in list(names)
+    ]
 
 
 def on_ternary(run: Run, frame: Frame, node: Node) -> Value:
@@ -516,7 +550,13 @@ def on_walrus(run: Run, frame: Frame, node: Node) -> Value:
 def on_await(run: Run, frame: Frame, node: Node) -> Value:
     if node[1][0] == "x":
         run.waiting = (frame.module.path, node[1][1])
-    return awaited(run, evaluate(run, frame, node[1]))
+    value = evaluate(run, frame, node[1])
+    waits = _operators.methods(run, value, "__await__", EMPTY)
+    if waits:  # what the generator that `__await__` gives returns is what was waited for
+        given = join(*(_operators.called(run, frame, method) for method, _ in waits))
+        ended = [obj.fields["[generator]"] for obj in given.objects() if "[generator]" in obj.fields]
+        return join(*ended) if ended else given
+    return awaited(run, value)
 
 
 def awaited(_run: Run, value: Value) -> Value:
@@ -531,7 +571,7 @@ def on_yield(run: Run, frame: Frame, node: Node) -> Value:
     frame.yields = join(frame.yields, evaluate(run, frame, node[1]))
     for error in run.thrown[-1:]:
         run.event(frame, error.labels)
-    return EMPTY
+    return run.sent[-1] if run.sent else EMPTY
 
 
 def on_yield_from(run: Run, frame: Frame, node: Node) -> Value:

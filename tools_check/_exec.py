@@ -13,6 +13,7 @@ from tools_check import (
     _errors,
     _eval,
     _match,
+    _models,
     _names,
     _narrow,
     _offered,
@@ -110,11 +111,15 @@ def on_aug(run: Run, frame: Frame, s: Node) -> bool:
         assign(run, frame, target, mine)
         return True
     value = _eval.evaluate(run, frame, ("b", op, target, s[4]))
-    for obj in old.objects():
-        if obj.kind in ("list", "set", "dict"):
-            right = _eval.evaluate(run, frame, s[4])
+    grown = [obj for obj in old.objects() if obj.kind in ("list", "set", "dict")]
+    for obj in grown:
+        right = _eval.evaluate(run, frame, s[4])
+        if obj.kind == "dict":
+            _models.taken_in(run, frame, obj, right)
+        else:
             run.write(frame, obj, None, join(_eval.iterate(run, frame, right), labelled(right.labels)))
-            return True
+    if grown:
+        return True
     assign(run, frame, target, value)
     return True
 
@@ -287,6 +292,7 @@ def on_try(run: Run, frame: Frame, s: Node) -> bool:
     _, _, body, handlers, orelse, final = s
     saved, frame.events = frame.events, {}
     before = dict(frame.vars)
+    given = frame.returns
     outer = frame.path
     frame.token += 1
     frame.path = (*outer, frame.token)
@@ -315,7 +321,11 @@ def on_try(run: Run, frame: Frame, s: Node) -> bool:
     frame.path = outer
     live = meet(frame, after_body, ends)
     if final:
-        return block(run, frame, final) and live
+        inside, frame.returns = frame.returns, given
+        ended = not block(run, frame, final)
+        if not ended:  # a `finally` that returns gives nothing of what the body would have
+            frame.returns = join(frame.returns, inside)
+        return not ended and live
     return live
 
 
@@ -386,6 +396,11 @@ def on_def(run: Run, frame: Frame, s: Node) -> bool:
     index: int = s[2]
     definition = frame.module.ir.defs[index]
     if definition.owner >= 0 and _classes.kind_of(definition) == "setter":
+        if any(node[0] == "a" and node[2] == "setter" for node in definition.decorators):
+            setter = Func(
+                frame.module.name, index, frame.env.parent if frame.env is not None else None, None, frame.owner
+            )
+            bind_name(run, frame, _operators.SETTER + definition.name, of(setter))
         return True
     func = Func(frame.module.name, s[2], frame.env, None, frame.owner if definition.owner >= 0 else None)
     if definition.owner >= 0 and frame.owner is not None and frame.env is not None:

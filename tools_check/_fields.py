@@ -3,12 +3,15 @@ stranger."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from tools_check import _classes, _eval, _types
 from tools_check._ir import Node, dotted, walk
 from tools_check._run import Frame, Run
 from tools_check._values import (
     Cls,
     Ext,
+    Func,
     Typed,
     Value,
     sorted_refs,
@@ -108,6 +111,33 @@ def is_plain_type(run: Run, frame: Frame, ref: object, depth: int) -> bool:
     if isinstance(ref, Typed):
         return is_plain(run, _types.frame_of(run, ref) or frame, ref.node, depth + 1)
     return isinstance(ref, Ext) and (ref.qname in _classes.SAFE_TYPES or _types.is_wrapper(run, ref))
+
+
+def maker(run: Run, cls: Cls, name: str) -> Value | None:
+    """What makes the default of a field out of the instance: `Factory(f, takes_self=True)`, `@name.default`."""
+    if not {d.rpartition(".")[2] for d in _classes.decorators(run, cls)} & ATTRS:
+        return None
+    for owner in _classes.mro(run, cls)[0]:
+        found = _classes.definition(run, owner)
+        if found is None:
+            continue
+        module, index = found
+        for method in module.methods(index):
+            written = module.ir.defs[method]
+            if ("a", ("n", name), "default") in [d[:3] for d in written.decorators]:
+                value = run.class_env.get(owner, {}).get(written.name)
+                return value if value is not None and any(isinstance(r, Func) for r in value.refs) else None
+        for s in module.ir.classes[index].body:
+            target, default = (s[2], s[4]) if s[1] == "ann" else (s[2][0], s[3]) if s[1] == "=" else (None, None)
+            if target != ("n", name) or default is None:
+                continue
+            for node in walk(default):
+                if node[0] == "x" and node[3] and any(w == "takes_self" and v == ("k", True) for _, w, v in node[3]):
+                    return _eval.evaluate(run, _classes.class_frame(run, module, owner), node[3][0][2])
+    return None
+
+
+ATTRS: Final = frozenset({"define", "frozen", "mutable", "s", "attrs", "attributes"})
 
 
 def hidden_fields(run: Run, cls: Cls) -> set[str]:

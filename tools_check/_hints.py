@@ -22,6 +22,7 @@ HINTS: Final = (
     b"carry out", b"not follow", b"never follow", b"not binding", b"powerless", b"only data", b"just data",
     b"merely data", b"purely", b"strictly", b"solely", b"not let it", b"never let", b"third_party", b"<unsafe",
     b"<foreign", b"foreign text", b"foreign content", b"foreign data", b"to be ignored", b"be ignored",
+    b"outsider", b"as plain text", b"informational only",
 )  # fmt: skip
 
 

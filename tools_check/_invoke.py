@@ -17,7 +17,7 @@ from tools_check import (
     _outside,
     _types,
 )
-from tools_check._ir import GENERATOR, LAMBDA, Def, Node
+from tools_check._ir import GENERATOR, LAMBDA, Def, Node, walk
 from tools_check._link import Module
 from tools_check._memo import Kept, Told, Write, keep, tell
 from tools_check._run import MAX_DEPTH, Env, Frame, Run
@@ -28,6 +28,7 @@ from tools_check._values import (
     Cls,
     Func,
     Obj,
+    Partial,
     Step,
     Value,
     join,
@@ -118,6 +119,8 @@ def invoke_fresh(
         obj.exact = False
         obj.elem = inner.yields
         obj.fields["[generator]"] = inner.returns
+        if listens(definition):
+            obj.keys = of(Partial(of(func), args.positional, args.keywords))
         value = of(obj)
     if cut:
         run.exhausted = False
@@ -131,6 +134,18 @@ def invoke_fresh(
         if kept is not None:
             run.keep(key, kept)
     return Kept(value=value, events=inner.events, called=inner.called)
+
+
+def listens(definition: Def) -> bool:
+    """Whether a generator does something with what it is sent, or with what is thrown into it."""
+    heard = definition.heard
+    if heard is None:
+        plain = sum(1 for node in walk(definition.body) if len(node) > 2 and node[1] == "e" and node[2][:1] == ("y",))
+        every = sum(1 for node in walk(definition.body) if node[0] == "y")
+        heard = definition.heard = every > plain or any(
+            len(node) > 1 and node[1] == "try" for node in walk(definition.body) if isinstance(node[0], int)
+        )
+    return heard
 
 
 def given(func: Func, args: _call.Args) -> tuple[Value, ...]:
@@ -220,6 +235,8 @@ def bind_parameters(run: Run, inner: Frame, func: Func, definition: Def, args: _
             if args.dstar:
                 for source in args.dstar.objects():
                     obj.fields.update(source.fields)
+                for name in keywords:
+                    obj.settle(name)
             variables[param.name] = of(obj)
             continue
         value: Value | None = None

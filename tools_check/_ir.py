@@ -72,7 +72,7 @@ class Def:
     """
 
     __slots__ = (
-        "_body", "decorators", "flags", "name", "ordinal", "owner", "params", "parent", "qualname", "returns",
+        "_body", "decorators", "flags", "heard", "name", "ordinal", "owner", "params", "parent", "qualname", "returns",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +97,7 @@ class Def:
         self.flags = flags
         self.ordinal = ordinal
         self.owner = owner  # index of the class it is written in, or -1
+        self.heard: bool | None = None  # whether a generator does something with what it is sent, once that was asked
         self.parent = parent  # index of the function it is written in, or -1
 
     @property

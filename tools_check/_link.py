@@ -111,7 +111,8 @@ def collect_names(node: Node, mentioned: set[str], called: set[str]) -> None:
         node = stack.pop()
         tag, size = (node[0], len(node)) if node else (None, 0)
         if size == 2 and tag == "n":
-            mentioned.add(node[1])
+            if node[1] is not None:  # `import n` looks alike
+                mentioned.add(node[1])
             continue
         if size == 2 and tag == "k":
             if node[1].__class__ is str and len(node[1]) < 80:

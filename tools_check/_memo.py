@@ -321,6 +321,8 @@ class Copies:
         copy.exact, copy.opaque = obj.exact, obj.opaque
         copy.fields = {key: self.value(inner) for key, inner in obj.fields.items()}
         copy.elem = self.value(obj.elem) if obj.elem is not EMPTY else EMPTY
+        if obj.over:
+            copy.over = {key: copy.elem if obj.is_firm(key) else None for key in obj.over}
         copy.keys = self.value(obj.keys) if obj.keys is not EMPTY else EMPTY
         copy.base = self.object(obj.base) if obj.base is not None else None
         return copy

@@ -12,11 +12,13 @@ from tools_check import (
     _construct,
     _containers,
     _elsewhere,
+    _errors,
     _eval,
     _exec,
     _fields,
     _formats,
     _frameworks,
+    _hooks,
     _ours,
     _outside,
     _prompts,
@@ -47,7 +49,7 @@ SCALAR: Final = frozenset(
     {"startswith", "endswith", "isdigit", "isalpha", "isalnum", "isnumeric", "isdecimal", "isspace",
      "isupper", "islower",
      "isidentifier", "istitle", "isascii", "isprintable", "find", "rfind", "index", "rindex", "count",
-     "__len__",
+     "__len__", "tell", "fileno", "isatty",
      "__contains__", "__eq__", "bit_length", "is_integer", "total_seconds", "is_dir", "is_file",
      "is_symlink", "exists", "stat", "timestamp", "toordinal", "weekday",
      "isoweekday", "error_count", "recv_exit_status", "count_documents",
@@ -131,6 +133,7 @@ def call_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
                     run.write(frame, obj, None, labelled(args.labels()))
                 if _classes.is_exception(run, obj.cls):
                     obj.elem = join(obj.elem, *args.positional)
+                    _errors.told(run, frame, obj, args.positional)
             return EMPTY
         case _:
             return labelled(join_labels([flat(receiver), args.labels()]), DATA)
@@ -165,7 +168,9 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             _eval.note_foreign(run, frame, value, f"`.{ref.name}()`")
             if ref.name == "join":
                 _eval.note_foreign(run, frame, _eval.iterate(run, frame, value), "`.join()`")
-                labels.append(join_labels([flat(value), flat(_eval.iterate(run, frame, value))]))
+                items = flat(_eval.iterate(run, frame, value))
+                keyed = bool(value.refs) and all(r.__class__ is Obj and r.kind == "dict" for r in value.refs)
+                labels.append(items if keyed else join_labels([flat(value), items]))
             else:
                 labels.append(_classes.shown(run, frame, value, site))
     if (
@@ -188,7 +193,18 @@ def data_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int
             if not any(args.values())
             else join(out, _call.callbacks(run, frame, args, site, _call.Args((labelled(merged),))))
         )
+    if ref.name not in PLAIN and args.has_function():  # of a thing of which only this is known: it may call it
+        return join(CLEAN, _call.callbacks(run, frame, args, site))
     return CLEAN
+
+
+def heard(run: Run, frame: Frame, obj: Obj, sent: Value | None, thrown: Value | None, site: int) -> Value:
+    """What a generator gives once something is sent to it, or thrown into it."""
+    if not obj.keys.refs or not (flat(sent) if sent is not None else flat(thrown or EMPTY)):
+        return EMPTY
+    with run.sending(sent) if sent is not None else run.throwing(labelled(flat(thrown or EMPTY))):
+        again = _call.call(run, frame, obj.keys, _call.NOTHING, site)
+    return join(*(_eval.iterate_object(run, frame, other) for other in again.objects() if other.kind == "list"))
 
 
 def stops(run: Run, frame: Frame, generators: list[Obj]) -> None:
@@ -263,7 +279,13 @@ def container_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Ar
         ):
             if name in ("__next__", "send"):
                 stops(run, frame, [obj])
+            if name == "send" and first is not None:
+                return join(_eval.iterate_object(run, frame, obj), heard(run, frame, obj, first, None, site))
             return _eval.iterate_object(run, frame, obj)
+        case "asend" if "[generator]" in obj.fields and first is not None:
+            return join(_eval.iterate_object(run, frame, obj), heard(run, frame, obj, first, None, site))
+        case "throw" | "athrow" if "[generator]" in obj.fields and first is not None:
+            return join(_eval.iterate_object(run, frame, obj), heard(run, frame, obj, None, first, site))
         case "copy" | "__iter__" | "symmetric_difference" | "clone":
             return of(obj)
         case "index" | "count" | "qsize" | "__len__" | "issubset" | "issuperset" | "isdisjoint" | "empty":
@@ -291,6 +313,13 @@ def future_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args,
             return obj.elem
         case "exception":
             return obj.fields.get("[error]", EMPTY)
+        case "set_result":
+            run.write(frame, obj, None, args.get(0, "result") or EMPTY)
+            return EMPTY
+        case "set_exception":
+            run.write(frame, obj, "[error]", args.get(0, "exception") or EMPTY)
+            run.write(frame, obj, None, EMPTY)
+            return EMPTY
         case "add_done_callback":
             _call.call(run, frame, args.get(0, "fn") or EMPTY, _call.Args((of(obj),)), site)
             return EMPTY
@@ -340,19 +369,7 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
             return of(out)
         case "update" | "__setitem__":
             for value in args.positional:
-                for other in value.objects():
-                    if other.kind in ("dict", "inst"):
-                        for k, item in list(other.fields.items()):
-                            run.write(frame, obj, k, item)
-                    run.write(
-                        frame,
-                        obj,
-                        None,
-                        _eval.iterate_object(run, frame, other) if other.kind != "dict" else other.elem,
-                    )
-                    obj.keys = join(obj.keys, other.keys)
-                if value.labels:
-                    run.write(frame, obj, None, labelled(value.labels))
+                taken_in(run, frame, obj, value)
             for k, item in args.keywords:
                 run.write(frame, obj, k, item)
             return EMPTY
@@ -365,11 +382,27 @@ def dict_method(run: Run, frame: Frame, obj: Obj, name: str, args: _call.Args, s
             return labelled(flat(of(obj)), DATA)
 
 
+def taken_in(run: Run, frame: Frame, obj: Obj, value: Value) -> None:
+    """`obj.update(value)`, `obj |= value`: what the other has for certain takes the place of what was there."""
+    for other in value.objects():
+        pairs = other.kind != "dict"
+        run.write(frame, obj, None, _eval.iterate_object(run, frame, other) if pairs else other.elem)
+        obj.keys = join(obj.keys, other.keys)
+    if value.labels:
+        run.write(frame, obj, None, labelled(value.labels))
+        obj.keys = join(obj.keys, labelled(value.labels))
+    for key, item, certain in _eval.items_of(value):
+        if certain:
+            run.write(frame, obj, key, item)
+        else:
+            run.merge(obj, key, item)
+
+
 def copied(run: Run, frame: Frame, obj: Obj) -> Obj:
     """A shallow copy of a container."""
     out = run.new(frame, obj.kind, obj.cls)
     out.fields = dict(obj.fields)
-    out.elem, out.keys, out.exact = obj.elem, obj.keys, obj.exact
+    out.elem, out.keys, out.exact, out.over = obj.elem, obj.keys, obj.exact, obj.over
     return out
 
 
@@ -439,6 +472,8 @@ def unchecked(run: Run, frame: Frame, cls: Cls, args: _call.Args) -> Value:
 def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: int) -> Value:
     """A method of an object whose class is not among the files."""
     qname = run.catalog.resolve(ref.name)
+    if args.keywords:
+        _hooks.given(run, frame, qname, args, site)
     tool = _frameworks.made_by(run, frame, qname, args)
     if tool is not None:
         return tool
@@ -480,6 +515,7 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
         labels = run.source(frame, site, entry.qname, entry.origin)
         if entry.qname not in run.catalog.quiet:
             run.event(frame, labels)
+        _hooks.handed(run, frame, receiver, args, labels, site)
         result.append(made(run, frame, entry.returns, labels, None))
         return join(*result)
     labels = join_labels([mine, theirs])
@@ -492,6 +528,8 @@ def outside_method(run: Run, frame: Frame, ref: Method, args: _call.Args, site: 
     if theirs and entry.kind != "source" and not run.catalog.is_immutable(qname):
         for obj in receiver.objects():
             run.write(frame, obj, None, labelled(theirs))
+    if labels:
+        _hooks.handed(run, frame, receiver, args, labels, site)
     if not run.catalog.is_silent(qname):
         run.event(frame, labels)
     result.append(made(run, frame, entry.returns or same_class(receiver, entry.kind), labels, None))

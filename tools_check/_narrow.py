@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tools_check import _eval
-from tools_check._ir import Node
+from tools_check._ir import Node, dotted
 from tools_check._run import Frame, Run
 from tools_check._values import CLEAN, EMPTY, Ext, Value, without_labels
 
@@ -51,6 +51,10 @@ def narrow_wrapped(run: Run, frame: Frame, name: Node, kinds: tuple[Node, ...], 
     if frame.env is None or name[1] not in frame.env.vars:
         return
     value = frame.env.vars[name[1]]
+    errors = frozenset(o for o in value.objects() if o.kind == "ext" and o.cls == "builtins.Exception")
+    if errors and not positive and all((dotted(kind) or "").endswith(("Exception", "Error")) for kind in kinds):
+        put(frame, name, Value(value.labels, value.refs - errors, value.consts, exact=value.exact))
+        return
     wrapped = frozenset(o for o in value.objects() if o.kind == "foreign")
     if not wrapped:
         return

@@ -22,6 +22,22 @@ def binary(run: Run, frame: Frame, op: str, left: Value, right: Value) -> Value 
     return join(*(called(run, frame, method, other) for method, other in found)) if found else None
 
 
+COMPARED: Final = {
+    "Equal": ("__eq__", "__eq__"), "NotEqual": ("__ne__", "__ne__"), "LessThan": ("__lt__", "__gt__"),
+    "LessThanEqual": ("__le__", "__ge__"), "GreaterThan": ("__gt__", "__lt__"), "GreaterThanEqual": ("__ge__", "__le__"),
+}  # fmt: skip
+
+
+def compared(run: Run, frame: Frame, op: str, left: Value, right: Value) -> Value | None:
+    """What a comparison gives where the class of one side says so; None where none does."""
+    if op in ("In", "NotIn"):
+        found = methods(run, right, "__contains__", left)
+    else:
+        mine, theirs = COMPARED.get(op, ("", ""))
+        found = (methods(run, left, mine, right) or methods(run, right, theirs, left)) if mine else []
+    return join(*(called(run, frame, method, other) for method, other in found)) if found else None
+
+
 def in_place(run: Run, frame: Frame, op: str, left: Value, right: Value) -> Value | None:
     """What `left op= right` binds where the class of the left says so."""
     found = methods(run, left, f"__i{NAMES[op]}__", right)
@@ -57,7 +73,13 @@ def put(run: Run, frame: Frame, obj: Obj, name: str, value: Value) -> bool:
     setters = methods(run, found, "__set__", value) if found is not None else []
     for method, _ in setters:
         called(run, frame, method, of(obj), value)
-    return bool(setters)
+    mine = _classes.find_method(run, obj.cls, SETTER + name) if found is not None and not setters else None
+    if mine is not None:
+        called(run, frame, _classes.bind(mine, of(obj)), value)
+    return bool(setters) or mine is not None
+
+
+SETTER: Final = "="  # before the name of a property in its class: the function that takes what is assigned to it
 
 
 def name_descriptors(run: Run, frame: Frame, cls: Cls, names: dict[str, Value]) -> None:

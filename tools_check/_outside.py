@@ -20,6 +20,7 @@ from tools_check import (
     _exec,
     _formats,
     _frameworks,
+    _hooks,
     _models,
     _names,
     _ours,
@@ -62,6 +63,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         ours = _ours.call_ours(run, frame, qname[9:], args, site)
         if ours is not None:
             return ours
+    if args.keywords:
+        _hooks.given(run, frame, qname, args, site)
     forced = qname in run.catalog.forced
     shape = shaped(run, frame, qname, args, site) if not forced else None
     if shape is not None:
@@ -94,8 +97,11 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         if qname not in run.catalog.quiet:
             run.event(frame, labels)
         _call.callbacks(run, frame, args, site, _call.Args((labelled(labels, DATA),)))
+        _hooks.handed(run, frame, EMPTY, args, labels, site)
         return _models.made(run, frame, entry.returns, labels, None)
     labels = args.labels()
+    if labels:
+        _hooks.handed(run, frame, EMPTY, args, labels, site)
     if not run.catalog.is_silent(qname):
         run.event(frame, labels)
     into_buffers(run, frame, args, labels)
@@ -105,6 +111,8 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         obj.elem = labelled(labels)
         if _beside.is_packaged(args):
             obj.fields["[package]"] = CLEAN
+        if args.positional and qname.startswith("builtins.") and _classes.is_exception_name(qname):
+            _errors.made_of(run, frame, obj, qname, args.positional)
         origin = run.catalog.foreign_type(entry.returns or qname)
         if origin is not None:
             return join(with_labels(of(obj), run.source(frame, site, qname, origin)), *result)
@@ -134,6 +142,9 @@ def into_buffers(run: Run, frame: Frame, args: _call.Args, labels: Labels) -> No
         for obj in value.objects():
             if obj.kind == "ext" and obj.cls in BUFFERS:
                 run.write(frame, obj, None, labelled(labels))
+            elif obj.kind == "inst" and (write := _classes.find_method(run, obj.cls, "write")) is not None:
+                bound = of(_classes.bind(write, of(obj)))
+                _call.call(run, frame, bound, _call.Args((labelled(labels, DATA),)), _eval.here(frame))
 
 
 def shaped(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value | None:
@@ -157,6 +168,10 @@ def shaped(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> V
             obj.elem = _eval.awaited(run, _eval.iterate(run, frame, args.star))
         if qname != "asyncio.gather":
             obj.elem = join(obj.elem, *(_eval.iterate(run, frame, v) for v in args.positional))
+        elif args.get(-1, "return_exceptions") is not None:
+            error = run.new(frame, "ext", "builtins.Exception")
+            error.elem = labelled(flat(join(*frame.events.values())))
+            obj.elem = join(obj.elem, of(error))
         return of(obj)
     return None
 
@@ -387,13 +402,20 @@ def super_(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> 
     if args.positional:
         owner = next((r for r in sorted_refs(args.positional[0]) if isinstance(r, Cls)), owner)
         me = args.get(1) or me
+    if me is None and frame.definition is not None and frame.definition.name == "__new__":
+        me = frame.vars.get(frame.definition.params[0].name) if frame.definition.params else None
     del run
     return of(Super(owner, me)) if owner is not None and me is not None else EMPTY
 
 
-def type_of(run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
-    """`type(x)`: a class of ours has no foreign name."""
-    del run
+def type_of(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
+    """`type(x)`: a class of ours has no foreign name; `type(name, bases, names)` makes one."""
+    if len(args.positional) == 3:
+        thing = run.new(frame, "ext", "types.SimpleNamespace")
+        thing.fields = {key: item for key, item, _ in _eval.items_of(args.positional[2])}
+        thing.elem = join(*(o.elem for o in args.positional[2].objects()), labelled(args.positional[2].labels))
+        bases = _eval.iterate(run, frame, args.positional[1])
+        return of(thing, *(r for r in sorted_refs(bases) if isinstance(r, Cls)))
     classes = [o.cls for o in (args.get(0) or EMPTY).objects() if o.kind == "inst"]
     return of(DATA, *classes) if len(args.positional) == 1 else CLEAN
 
@@ -594,6 +616,8 @@ SPECIAL: Final[dict[str, Special]] = {
     "builtins.max": _containers.item,
     "builtins.getattr": get_attribute,
     "builtins.setattr": set_attribute,
+    "builtins.object.__setattr__": set_attribute,
+    "builtins.object.__getattribute__": get_attribute,
     "inspect.getmembers": members,
     "builtins.super": super_,
     "builtins.type": type_of,
@@ -664,10 +688,22 @@ def made_class(run: Run, _frame: Frame, _name: str, _receiver: Value, _args: _ca
     return of(*run.making[-1:])
 
 
+def itself(_run: Run, _frame: Frame, _name: str, receiver: Value, _args: _call.Args, _site: int) -> Value:
+    """An instance of a class that was made at run time shows what the class has."""
+    return receiver
+
+
+def made_anew(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
+    """`super().__new__(cls)`, and `super().__call__()` in a metaclass."""
+    return _construct.anew(run, frame, name, receiver, args, site)
+
+
 SpecialMethod = Callable[[Run, Frame, str, Value, "_call.Args", int], Value]
 
 SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "builtins.type.__new__": made_class,
+    "builtins.type.__call__": made_anew,
+    "builtins.object.__new__": made_anew,
     "pathlib.Path.open": path_open,
     "sqlalchemy.MetaData.reflect": reflected,
     **{
@@ -680,5 +716,6 @@ SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "pydantic.TypeAdapter.dump_python": adapt,
     "pydantic.TypeAdapter.dump_json": adapt,
     "contextvars.ContextVar.set": set_context,
+    "types.SimpleNamespace.__call__": itself,
     "contextvars.ContextVar.get": get_context,
 }

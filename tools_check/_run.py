@@ -169,6 +169,12 @@ class Run:
         self.set_on: dict[tuple[str, int], dict[str, Value]] = {}  # attributes that functions were given
         self.making: list[Cls] = []  # the classes that a metaclass makes just now
         self.thrown: list[Value] = []  # the errors that reach a `yield`, of context managers that are left just now
+        self.hooks: dict[
+            Cls, tuple[Func | None, Func | None] | None
+        ] = {}  # what the project says of how instances of a class are made
+        self.follows = False  # whether a client of the program follows redirects
+        self.handing: list[Cls] = []  # the handlers that a library calls just now
+        self.sent: list[Value] = []  # what generators are sent that go on just now
         self.redirected: list[Value] = []  # the buffers that take what is printed
         self.record_names: dict[Cls, list[str]] = {}  # the fields of classes below a `namedtuple(...)`
         self.log_sinks: list[Obj] = []  # the buffers and handlers that take what is logged
@@ -275,8 +281,12 @@ class Run:
         """Store in a heap cell: replaces when nothing can have happened since the cell was made, else joins."""
         here = frame.env if frame.env is not None else frame.module
         Obj.mutations += 1
+        if obj.base is not None and obj.kind == "dict":  # `vars(thing)`
+            self.merge(obj.base, key, value)
         if key is not None and obj.activation is here and obj.path == frame.path and not obj.shared:
             obj.fields[key] = value
+            if obj.kind == "dict":
+                obj.settle(key)
             return
         self.merge(obj, key, value)
 
@@ -286,6 +296,7 @@ class Run:
         if obj.kind == "dict" and obj.activation is here and obj.path == frame.path and not obj.shared:
             Obj.mutations += 1
             obj.fields.pop(key, None)
+            obj.unsettle(key)
 
     def merge(self, obj: Obj, key: Any, value: Value) -> None:
         """Add to what a heap cell may hold."""
@@ -294,10 +305,14 @@ class Run:
             merged = join(old, value)
             changed = differs(old, merged)
             obj.elem = merged
+            if obj.over and value is not EMPTY:
+                obj.unsettle()
         else:
             old = obj.fields.get(key, EMPTY)
             merged = join(old, value)
             changed = key not in obj.fields or differs(old, merged)
+            if obj.kind == "dict" and key not in obj.fields:
+                obj.unsettle(key)
             obj.fields[key] = merged
             if len(obj.fields) > 64 and obj.kind != "inst":
                 self.collapse(obj)
@@ -328,6 +343,15 @@ class Run:
             self.thrown.pop()
 
     @contextmanager
+    def sending(self, value: Value) -> Generator[None]:
+        """While a generator goes on with what it was sent."""
+        self.sent.append(value)
+        try:
+            yield
+        finally:
+            self.sent.pop()
+
+    @contextmanager
     def printing_into(self, buffers: list[Value]) -> Generator[None]:
         """While what is printed goes into buffers."""
         self.redirected += buffers
@@ -338,9 +362,9 @@ class Run:
 
     def around(self) -> Any:
         """What, besides its arguments, a call depends on."""
-        if not self.thrown and not self.redirected:
+        if not self.thrown and not self.redirected and not self.sent:
             return None
-        return (tuple(v.digest() for v in self.thrown), tuple(v.digest() for v in self.redirected))
+        return tuple([tuple([v.digest() for v in values]) for values in (self.thrown, self.redirected, self.sent)])
 
     def impure(self, obj: Obj) -> None:
         for frame in reversed(self.stack):
@@ -358,6 +382,7 @@ class Run:
     def collapse(self, obj: Obj) -> None:
         obj.elem = obj.everything()
         obj.fields.clear()
+        obj.over = None
 
     def owners_of(self, name: str) -> list[Cls]:
         """The classes read so far that define a method of a name."""

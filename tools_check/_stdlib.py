@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tools_check import _attributes, _call, _classes, _errors, _eval, _outside
+from tools_check import _attributes, _call, _classes, _errors, _eval, _hooks, _outside
 from tools_check._ir import is_node
 from tools_check._run import Frame, Run
 from tools_check._values import (
     CLEAN,
     DATA,
     EMPTY,
+    Cls,
     Ext,
     Func,
     Labels,
@@ -180,6 +181,49 @@ def replaced_by_pattern(run: Run, frame: Frame, name: str, receiver: Value, args
     return replaced_and_counted(run, frame, name, _call.Args((receiver, *args.positional), args.keywords), site)
 
 
+# -- texts
+
+
+def written_as_json(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
+    """`json.dumps(data, default=f)`: f says what stands for the things of the project in the data."""
+    labels = [args.labels()]
+    makers = args.get(-1, "default") or EMPTY
+    for ref in (args.get(-1, "cls") or EMPTY).refs:
+        made = _call.call(run, frame, of(ref), _call.NOTHING, site) if isinstance(ref, Cls) else EMPTY
+        makers = join(makers, _attributes.attribute(run, frame, made, "default", site) if made.objects() else EMPTY)
+    if any(isinstance(ref, Func | Partial) for ref in makers.refs):
+        things = things_in(args.get(0, "obj") or EMPTY)
+        given = _call.Args((of(*things) if things else args.get(0, "obj") or EMPTY,))
+        labels.append(flat(_call.call(run, frame, makers, given, site)))
+    shown = join_labels(labels)
+    _outside.into_buffers(run, frame, args, shown)
+    return labelled(shown, DATA)
+
+
+def things_in(value: Value, depth: int = 3) -> list[Obj]:
+    """The instances of the project in a value, and in the containers that it is made of."""
+    out = [obj for obj in value.objects() if obj.kind == "inst"]
+    if depth:
+        out += [
+            o for obj in value.objects() if obj.kind != "inst" for v in obj.children() for o in things_in(v, depth - 1)
+        ]
+    return out[:40]
+
+
+def manager(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
+    """`multiprocessing.Manager()`."""
+    return of(run.new(frame, "ext", "multiprocessing.managers.SyncManager"))
+
+
+def managed(run: Run, frame: Frame, name: str, _receiver: Value, args: _call.Args, site: int) -> Value:
+    """`manager.dict()`: a container that several processes share."""
+    return _outside.call(run, frame, f"builtins.{name.rpartition('.')[2]}", args, site)
+
+
+def managed_queue(run: Run, frame: Frame, _name: str, _receiver: Value, _args: _call.Args, _site: int) -> Value:
+    return of(run.new(frame, "list"))
+
+
 # -- references
 
 
@@ -246,6 +290,60 @@ STREAM: Final = "stream"
 def entered(run: Run, frame: Frame, _name: str, _receiver: Value, args: _call.Args, _site: int) -> Value:
     """`stack.enter_context(thing)`: what `with thing as name` would bind."""
     return _call.enter(run, frame, args.get(0, "cm") or EMPTY)
+
+
+def promised(run: Run, frame: Frame, _name: str, _args: _call.Args, _site: int) -> Value:
+    """`loop.create_future()`: what is set there is what is waited for."""
+    return of(run.new(frame, "future"))
+
+
+def promised_by(run: Run, frame: Frame, _name: str, _receiver: Value, _args: _call.Args, _site: int) -> Value:
+    return of(run.new(frame, "future"))
+
+
+def called_later(run: Run, frame: Frame, _name: str, _receiver: Value, args: _call.Args, site: int) -> Value:
+    """`stack.callback(f, x)`: f is called with x when the stack is left."""
+    _call.call(run, frame, args.get(0, "callback") or EMPTY, args.rest(1), site)
+    return args.get(0, "callback") or EMPTY
+
+
+def called_with_rest(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`atexit.register(f, x)`, `weakref.finalize(thing, f, x)`: f is called with x some time."""
+    first = 1 if name.endswith("finalize") else 0
+    _call.call(run, frame, args.get(first, "func") or EMPTY, args.rest(first + 1), site)
+    return EMPTY if first else args.get(0, "func") or EMPTY
+
+
+def protocol(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
+    return _hooks.connected(run, frame, name, receiver, args, site)
+
+
+def asked_by_rows(run: Run, frame: Frame, name: str, _receiver: Value, args: _call.Args, site: int) -> Value:
+    """`db.create_function("f", 1, f)`: f is called with what stands in the rows."""
+    labels = run.source(frame, site, name, "sql")
+    functions = frozenset(
+        r for r in (args.get(2, "func") or args.get(1, "callable") or EMPTY).refs if _call.is_callback(r)
+    )
+    _call.called_back(run, frame, functions, _call.Args((labelled(labels, DATA),)), site, fill=True)
+    return EMPTY
+
+
+def served(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
+    """`asyncio.start_server(f, host, port)`: f gets what whoever connects sends."""
+    reader = run.new(frame, "ext", "asyncio.StreamReader")
+    given = labelled(run.source(frame, site, name, "socket"), reader)
+    writer = of(run.new(frame, "ext", "asyncio.StreamWriter"))
+    _call.call(run, frame, args.get(0, "client_connected_cb") or EMPTY, _call.Args((given, writer)), site)
+    return of(run.new(frame, "ext", "asyncio.Server"))
+
+
+def answered(run: Run, frame: Frame, name: str, _receiver: Value, _args: _call.Args, site: int) -> Value:
+    """`smtp.ehlo()`: a number, and what the server says."""
+    labels = run.source(frame, site, name, "mail")
+    run.event(frame, labels)
+    row = run.new(frame, "tuple")
+    row.fields = {0: CLEAN, 1: labelled(labels, DATA)}
+    return of(row)
 
 
 def print_error(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
@@ -366,6 +464,15 @@ CALLS: Final[dict[str, _outside.Special]] = {
     "multiprocessing.Pipe": pipe,
     "traceback.print_exc": print_error,
     "traceback.print_exception": print_error,
+    "atexit.register": called_with_rest,
+    "weakref.finalize": called_with_rest,
+    "json.dumps": written_as_json,
+    "json.dump": written_as_json,
+    "multiprocessing.Manager": manager,
+    "asyncio.start_server": served,
+    "asyncio.start_unix_server": served,
+    "asyncio.Future": promised,
+    "concurrent.futures.Future": promised,
     "warnings.catch_warnings": warned_into,
     "warnings.warn": warned,
     "typing.NewType": same_type,
@@ -374,12 +481,36 @@ CALLS: Final[dict[str, _outside.Special]] = {
     **{f"logging.{level}": logged for level in LEVELS},
 }
 
+ANSWERED: Final = ("ehlo", "helo", "noop", "docmd", "verify", "vrfy", "expn", "rset", "mail", "rcpt", "data", "getreply",
+                   "login", "starttls", "connect", "quit", "auth")  # fmt: skip
 METHODS: Final[dict[str, _outside.SpecialMethod]] = {
+    **{f"smtplib.SMTP.{name}": answered for name in ANSWERED},
     **dict.fromkeys(("struct.Struct.unpack", "struct.Struct.unpack_from", "struct.Struct.iter_unpack"), packed_by),
     "re.Pattern.subn": replaced_by_pattern,
     "contextlib.ExitStack.enter_context": entered,
     "contextlib.AsyncExitStack.enter_context": entered,
     "contextlib.AsyncExitStack.enter_async_context": entered,
+    **{f"multiprocessing.managers.SyncManager.{kind}": managed for kind in ("dict", "list")},
+    **{f"multiprocessing.managers.SyncManager.{kind}": managed_queue for kind in ("Queue", "JoinableQueue")},
+    "contextlib.ExitStack.callback": called_later,
+    "contextlib.AsyncExitStack.callback": called_later,
+    "contextlib.AsyncExitStack.push_async_callback": called_later,
+    "sqlite3.Connection.create_function": asked_by_rows,
+    "sqlite3.Connection.create_collation": asked_by_rows,
+    "asyncio.AbstractEventLoop.create_future": promised_by,
+    **{
+        f"asyncio.AbstractEventLoop.{way}": protocol
+        for way in (
+            "create_connection",
+            "create_server",
+            "create_unix_connection",
+            "create_unix_server",
+            "create_datagram_endpoint",
+            "subprocess_exec",
+            "subprocess_shell",
+            "connect_read_pipe",
+        )
+    },
     "logging.Logger.addHandler": log_through,
     **{f"logging.Logger.{level}": logged_by for level in LEVELS},
     **dict.fromkeys(HOOKS, hooked),

@@ -200,6 +200,7 @@ class Obj:
         "keys",
         "kind",
         "opaque",
+        "over",
         "owners",
         "path",
         "serial",
@@ -221,6 +222,8 @@ class Obj:
         self.exact = True
         self.base: Obj | None = None  # what every instance of the class may hold; what is written here stays here
         self.opaque = False  # an instance that shows nothing of its fields to whoever it is handed to
+        # Of a dict, by key: what stood for any key when it was written for certain; None where it may be missing.
+        self.over: dict[Any, Value | None] | None = None
         Obj.counter += 1
         self.serial = Obj.counter
 
@@ -231,6 +234,30 @@ class Obj:
 
     def everything(self) -> Value:
         return join(self.elem, *self.fields.values())
+
+    def is_firm(self, key: Any) -> bool:
+        """Whether a key is there for certain, and nothing may have been put under it since: `{**page, key: ours}`."""
+        return key in self.fields and (self.over.get(key, EMPTY) if self.over else EMPTY) is self.elem
+
+    def settle(self, key: Any) -> None:
+        """What is in the fields under a key was put there for certain, after all that may stand under any key."""
+        if self.elem is not EMPTY:
+            self.over = {**self.over, key: self.elem} if self.over else {key: self.elem}
+        elif self.over:
+            self.over.pop(key, None)
+
+    def unsettle(self, key: Any = None) -> None:
+        """A key may be missing; without one: something may have been put under any of them."""
+        if key is not None:
+            self.over = {**self.over, key: None} if self.over else {key: None}
+        elif self.over:
+            self.over = dict.fromkeys(self.over)
+
+    def put_anywhere(self, value: Value) -> None:
+        """Something stands under some key."""
+        if value is not EMPTY:
+            self.elem = join(self.elem, value)
+            self.unsettle()
 
 
 @final
@@ -302,7 +329,8 @@ def ref_digest(ref: Any, depth: int, work: list[int]) -> Any:
         fields = tuple(
             (str(k), v.digest(depth - 1, work)) for k, v in list(ref.fields.items())[:12] if v.refs or v.labels
         )
-        return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work))
+        over = tuple([(str(key), ref.is_firm(key)) for key in ref.over]) if ref.over else None
+        return (ref.kind, ref.cls, len(ref.fields), fields, ref.elem.digest(depth - 1, work), over)
     if isinstance(ref, Func):
         # An object may hold its own methods: what they are bound to is looked at one level less deep each time.
         bound = ref.self_value.digest(depth - 1, work) if ref.self_value and depth > 0 else None

@@ -17,7 +17,7 @@ THING = r"(?:text|content|contents|material|data|words|input|output|message|mess
 WHO: Final = re.compile(
     rf"\buntrusted\b|\bun ?trusted\b|\bnot (?:be )?trust(?:ed|worthy)\b|\bquarantined?\b|\bstrangers?\b|\bunverified (?:source|{THING})|"  # noqa: E501
     rf"\b(?:external|outside|foreign|third party|third parties|unknown|other people s|somebody else s) (?:{THING}|source|sources|party|parties|author|authors|people)\b|"  # noqa: E501
-    r"\b(?:malicious|hostile|adversarial|attackers?|outside world|unknown (?:person|people|hands?))\b|"
+    r"\b(?:malicious|hostile|adversarial|attackers?|outsiders?|outside world|unknown (?:person|people|hands?))\b|"
     r"\b(?:you|your user|user|owner|operator|developer) (?:did not|didn t|has not|never) (?:write|author|send|type|say|wrote|written)\b|\bwhat (?:your|the) (?:user|owner|operator) says\b|"  # noqa: E501
     r"\bprompt injections?\b|\b(?:fetched|retrieved|downloaded|scraped|copied|taken) from (?:the )?(?:internet|web|net|outside|elsewhere)\b|"  # noqa: E501
     rf"\b(?:user|publicly|externally|machine|model) (?:generated|provided|supplied|submitted) {THING}\b|"
@@ -26,22 +26,25 @@ WHO: Final = re.compile(
 )
 DATA_ONLY: Final = re.compile(
     r"\bdata (?:only )?(?:and |but |is |are )?(?:not|never|no|rather than) (?:as |an? |any |to be )?(?:\w+ )?(?:instructions?|commands?|orders?|directives?|requests?|prompts?)\b|"  # noqa: E501
-    r"\b(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b(?! (?:directives?|sections?|files?|types?|fields?|columns?|rows?|lines?|bytes?|cells?|sets?|points?|tables?|packets?|changes)\b)|\b(?:data|information|content|reference) only\b|"  # noqa: E501
+    r"\b(?<!holds )(?:purely|only|strictly|solely|merely|just|simply) (?:as |be |for )?(?:data|information|reference|content|informational)\b(?! (?:directives?|sections?|files?|types?|fields?|columns?|rows?|lines?|bytes?|cells?|sets?|points?|tables?|packets?|changes)\b)|\b(?<!fetches )(?<!holds )(?<!loads )(?<!stores )(?<!contains )(?<!copies )(?:data|information|informational|content|reference) only\b|"  # noqa: E501
     r"\b(?:treat|treated|regard|consider|handle|interpret)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|content|text|reference)\b|"  # noqa: E501
     # "Read a page as text" says how it is decoded; "read it as data" says what it is not.
     r"\b(?:read|use|view)\b[^.]{0,60}\bas (?:\w+ )?(?:data|information|reference)\b|"
-    r"\bnot (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?)[^.]{0,80}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"  # noqa: E501
-    r"\bnot (?:instructions?|commands?|orders?)\b"
+    r"\b(?:not|never) (?:as )?(?:an? )?(?:instructions?|commands?)\b|\b(?:no|without|any|lacks?) authority\b|\b(?:requests?|instructions?|commands?|(?:its|their|his|her|any) (?:demands?|orders?))[^.]{0,80}\b(?:void|invalid|ignored|not binding|powerless|without effect)\b|"  # noqa: E501
+    r"\bnot (?:instructions?|commands?|orders?)\b|\b(?:nothing|none) (?:\w+ ){0,4}is an? (?:instruction|command|order)\b"
 )
 OBJECT = r"(?:instructions?|commands?|orders?|directives?|requests?|prompts?|it|them|this|that|anything|what)"
 # "For information only" is said of settings too; alone it says something of a text.
-WEAK: Final = re.compile(r"\b(?:information|reference) only\b|\bonly (?:for )?(?:information|reference)\b")
+WEAK: Final = re.compile(
+    r"\b(?:information|reference) only\b|\bonly (?:for )?(?:information|reference)\b|"
+    r"\b(?:requests|instructions|commands)[^.]{0,80}\b(?:invalid|ignored)\b"  # said of a program's own commands too
+)
 OF_TEXT: Final = re.compile(rf"\b{THING}\b")
 ORDERS = r"(?:instructions?|commands?|orders?|directives?|directions|demands?|requests?|prompts?)"
 OBEY: Final = re.compile(
     rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be) (?:\w+ ){{0,2}}?(?:follow|following|followed)\b(?= (?:\w+ ){{0,4}}?{ORDERS}\b)|"  # noqa: E501
     rf"\b{ORDERS} (?:\w+ ){{0,6}}?(?:must not|should not|shall not|never|cannot|are not to|is not to|not to) be (?:followed|obeyed|executed|acted)\b|"  # noqa: E501
-    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:obey|obeying|obeyed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?)|respond to)\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
+    rf"\b(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|cannot|can t|may not|refuse to|without|not to|not be|no need to|is not to be|are not to be) (?:\w+ ){{0,2}}?(?:obey|obeying|obeyed|act(?:ing|ed)? (?:up)?on|heed|comply|carry out|honou?r|executed? (?:\w+ ){{0,2}}(?:instructions?|directives?|requests?)|respond to (?:\w+ ){{0,3}}?{ORDERS})\b(?=(?: \w+){{0,4}} {OBJECT}\b| with\b|\s*$| it\b)|"  # noqa: E501
     r"\b(?:do not|don t|dont|never|must not|should not|cannot) (?:comply|obey)\b|"
     r"\b(?:ignore|disregard|discard)\b (?:\w+ ){0,3}(?:instructions?|commands?|directives?|requests?|orders?) (?:\w+ ){0,3}?(?:in|inside|within|from|contained|embedded|that|it|found|below|between)\b|"  # noqa: E501
     r"\b(?:try|tries|attempts?|trying|attempting|asks?|tells?|wants?) (?:to )?(?:instruct|command|direct|manipulate|order) (?:you|the model|the assistant)\b|"  # noqa: E501

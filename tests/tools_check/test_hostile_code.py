@@ -135,6 +135,15 @@ def test_names_that_spell_the_checkers_own_marks_are_names(tmp_path: Path) -> No
     assert tools_check(tmp_path).returncode in (0, 1)
 
 
+def test_a_module_that_is_called_like_a_mark_is_imported_inside_a_function(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"app.py": LYING.replace("def page(", "def later(a: int) -> int:\n    import n\n    return a\n\n\ndef page(")},
+    )
+    done = tools_check(tmp_path, "inventory")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_name_that_is_used_while_its_module_is_still_being_run_ends(tmp_path: Path) -> None:
     write(
         tmp_path,

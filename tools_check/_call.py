@@ -27,6 +27,7 @@ from tools_check._values import (
     CLEAN,
     DATA,
     EMPTY,
+    NO_LABELS,
     PLAIN_KINDS,
     Cls,
     Data,
@@ -139,6 +140,8 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         own = receiver.objects() and all(obj.cls in _outside.BUFFERS for obj in receiver.objects())
         labels = flat(receiver) if own else run.source(frame, site, f"{func_node[2]}()", "socket")
         _attributes.stain(run, frame, arg_nodes[0][2], labels)
+    if arg_nodes and _spelled.last_name(func_node)[:1].isupper():
+        _spelled.signed_in(run, func, arg_nodes, result)
     if run.frameworks is not None and arg_nodes:
         _offered.given(run, frame, node, func, args)
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
@@ -245,10 +248,20 @@ def call(run: Run, frame: Frame, func: Value, args: Args, site: int, written: No
         resolved = True
     if not resolved:
         name = written if isinstance(written, str) else dotted(written)
-        labels = join_labels([args.labels(), run.unknown(frame, site, f"{name or 'the call'}()")])
+        unknown = (
+            NO_LABELS
+            if func.is_empty() and is_nested(run, frame)
+            else run.unknown(frame, site, f"{name or 'the call'}()")
+        )
+        labels = join_labels([args.labels(), unknown])
         out.append(labelled(labels, DATA))
         out.append(callbacks(run, frame, args, site))
     return join(*out)
+
+
+def is_nested(run: Run, frame: Frame) -> bool:
+    """Whether a function runs within itself: what the innermost one called gave nothing, and the outermost one sees it."""
+    return sum(1 for outer in run.stack if outer.definition is frame.definition) > 1
 
 
 def call_one(run: Run, frame: Frame, ref: Any, args: Args, site: int) -> Value | None:

@@ -156,7 +156,8 @@ class Catalog:
             return Entry(kind="new", qname=qname)
         if not is_method and method.lstrip("_").partition("_")[0] in self.connecting:
             return Entry(kind="new", qname=qname, returns=f"{qname}.Connection")
-        if self.is_of_client(qname) or is_clients_member(qname) or is_of_client_library(qname) or self.fetches(method):
+        named = self.is_of_client(qname) or is_clients_member(qname) or is_of_client_library(qname)
+        if named or is_of_main_class(qname) or self.fetches(method):
             return Entry(kind="source", qname=qname, origin=qname.partition(".")[0])
         return Entry(kind="unknown", qname=qname)
 
@@ -259,11 +260,20 @@ def is_of_client_library(qname: str) -> bool:
     """Whether a method is one of a library, or of a module of one, that is called a client (`strange_client.Strange.get`)."""
     parts = qname.split(".")
     first = next((i for i, part in enumerate(parts[:-1]) if part[:1].isupper()), 0)
-    return any(part.rpartition("_")[2] in ("client", "api", "sdk") for part in parts[:first])
+    return any(CLIENT_LIBRARY.search(part) for part in parts[:first])
+
+
+def is_of_main_class(qname: str) -> bool:
+    """Whether a method is one of the class that is called as its library is (`strangeapp.StrangeApp.people.list`)."""
+    parts = qname.split(".")
+    first = next((i for i, part in enumerate(parts[:-1]) if part[:1].isupper()), 0)
+    return first > 0 and parts[first].lower() == parts[0].replace("_", "").lower()
 
 
 # What stands after the name of a class that has a twin or an older sister.
 VARIANT: Final = re.compile(r"(?:Sync|Async|V?\d+)+$")
+# How a library is called that talks to a service, perhaps with the name of the language after it: `strange_sdk_py`.
+CLIENT_LIBRARY: Final = re.compile(r"(?:^|_)(?:client|api|sdk)(?:_(?:py|python)?\d*)?$")
 
 
 def load(*extras: Mapping[str, Any] | None) -> Catalog:

@@ -476,6 +476,8 @@ def class_tools(run: Run, module: Module) -> None:
             for name in base.methods:
                 if name in run.class_env[cls]:
                     record_method(run, base.style, cls, name)
+                elif ours[1:]:
+                    record_mixed_in(run, base.style, cls, name)
         else:
             _spelled.inherited(run, cls, ours[1:], outside)
             _offered.self_described(run, cls)
@@ -483,8 +485,10 @@ def class_tools(run: Run, module: Module) -> None:
         kits = run.frameworks.toolkits
         if any(run.catalog.resolve(b) in run.frameworks.makers for b in outside) or is_maker(run, ours[1:]):
             _classes.typed_instance(run, cls)  # its constructor names the function
-        kit = next((f for b in outside if (f := kits.get(b) or _spelled.absent(run, b, kits))), None) or next(
-            (f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None
+        kit = (
+            next((f for b in outside if (f := kits.get(b) or _spelled.absent(run, b, kits))), None)
+            or next((f for c in ours[1:] if (f := run.toolkit_classes.get(c))), None)
+            or next((f for f in kits.values() if outside and f.listed and f.listed in run.class_env[cls]), None)
         )
         if kit is not None:
             me = _classes.typed_instance(run, cls)
@@ -520,6 +524,16 @@ def record_method(run: Run, style: str, cls: Cls, name: str) -> None:
     method = _classes.find_method(run, cls, name)
     if method is not None:
         record(run, style, of(_classes.bind(method, _classes.typed_instance(run, cls))))
+
+
+def record_mixed_in(run: Run, style: str, cls: Cls, name: str) -> None:
+    """A handler that a class below a framework's base has from a class beside that base."""
+    method = _classes.find_method(run, cls, name)
+    if method is None or method.owner is None:
+        return
+    ours, outside = _classes.mro(run, method.owner)
+    if not any(run.frameworks.bases.get(b) for b in outside) and not any(c in run.base_classes for c in ours):
+        record(run, style, of(_classes.bind(method, _classes.typed_instance(run, method.owner))))
 
 
 def module_tools(run: Run, module: Module) -> None:

@@ -3,6 +3,7 @@ they are given and leave a mark."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -122,10 +123,19 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         return join(of(obj), *result)
     if entry.kind == "unknown":
         labels = join_labels([labels, run.unknown(frame, site, f"{qname}()")])
-    value = _models.made(run, frame, entry.returns, labels, None)
+    value = _models.made(run, frame, entry.returns or class_of_maker(qname), labels, None)
     if _beside.is_packaged(args):
         value = join(value, of(_beside.PACKAGED))
     return join(value, *result)
+
+
+MAKING: Final = re.compile(r"a?(?:from|create|connect|build)(?:_\w+)?|get_instance|a?init")
+
+
+def class_of_maker(qname: str) -> str | None:
+    """The class of which a method makes an instance: `QueryEngine.from_args`, `Store.connect`."""
+    owner, _, method = qname.rpartition(".")
+    return owner if owner.rpartition(".")[2][:1].isupper() and MAKING.fullmatch(method) else None
 
 
 BUFFERS: Final = frozenset(

@@ -13,7 +13,7 @@ from typing import Final
 
 from tools_check import _classes, _fields, _frameworks, _invoke
 from tools_check._catalog import KEPT_CLIENTS
-from tools_check._ir import Node
+from tools_check._ir import Node, walk
 from tools_check._run import Run, definition_of
 from tools_check._values import EMPTY, Cls, Data, Ext, Func, Method, Partial, Value, Wrapped, join, of, sorted_refs
 
@@ -113,8 +113,34 @@ def named(run: Run, called: str, ref: object) -> object:
     return Method("ext", f"{owner}.{called}.{name}", ref.receiver)
 
 
+# What somebody is given who is to talk to a service: a key to it, or where it is.
+ACCESS: Final = re.compile(
+    r"(?:\w*_)?(?:api_?key|api_?token|access_?token|auth_?token|bearer_?token|access_?key|api_?secret|client_?secret|password"
+    r"|credentials?|base_?url|api_?url|server_?url|api_?base|dsn|connection_string)|token|auth|host|endpoint",
+    re.IGNORECASE,
+)
+
+
+def signed_in(run: Run, func: Value, arguments: tuple[Node, ...], made: Value) -> None:
+    """A thing of a library without a table that is made with a key or an address is a client, whatever its class is."""
+    names = {ref.qname for ref in func.refs if isinstance(ref, Ext)}
+    fresh = [obj for obj in made.objects() if obj.kind == "ext" and obj.cls in names]
+    if not fresh or not any(is_access(keyword, node) for _, keyword, node in arguments):
+        return
+    for obj in fresh:
+        if run.catalog.library(str(obj.cls)) is None:
+            obj.cls = f"{obj.cls}.client"
+
+
+def is_access(keyword: str | None, node: Node) -> bool:
+    """Whether an argument is called as a key or an address is: by keyword, by variable, or by the setting it comes from."""
+    words = [keyword or last_name(node), *(str(n[1]) for n in walk(node) if n[0] == "k" and isinstance(n[1], str))]
+    return any(ACCESS.fullmatch(word) for word in words)
+
+
 BASES: Final = frozenset({"Tool", "BaseTool", "AbstractTool", "ToolBase", "ToolInterface"})
 BASE: Final = re.compile(r"_?(?:Base|Abstract|I)?\w*(?:Tool|Skill)(?:Base|Handler|Interface|Protocol|Plugin|Executor)?")
+FAMILY: Final = re.compile(r"[._]")  # what the packages of a family have in common stands before it
 METHODS: Final = (
     "run", "_run", "arun", "_arun", "run_async", "execute", "_execute", "aexecute", "invoke", "ainvoke", "call", "acall",
     "__call__", "forward", "handle", "run_tool", "call_tool", "execute_tool", "handle_call",
@@ -132,7 +158,7 @@ def inherited(run: Run, cls: Cls, ours: list[Cls], outside: list[str]) -> None:
     """
     own = run.class_env[cls]
     for name in outside:
-        framework = absent(run, name, run.frameworks.bases, own)
+        framework = absent(run, name, run.frameworks.bases, own) or kin(run, name, own)
         if framework is not None:
             for method in framework.methods:
                 if method in own:
@@ -160,6 +186,18 @@ def absent(
     short = name.rpartition(".")[2]
     for full, framework in known.items():
         if full.rpartition(".")[2] == short and (own is None or not own.keys().isdisjoint(framework.methods)):
+            return framework
+    return None
+
+
+def kin(run: Run, name: str, own: Mapping[str, Value]) -> _frameworks.Framework | None:
+    """The framework of a tool's class that another package of its family has: `langchain_files.tools.FileTool`."""
+    if not name.endswith("Tool"):
+        return None
+    family = FAMILY.split(name, maxsplit=1)[0]
+    known: Mapping[str, _frameworks.Framework] = run.frameworks.bases
+    for full, framework in known.items():
+        if FAMILY.split(full, maxsplit=1)[0] == family and not own.keys().isdisjoint(framework.methods):
             return framework
     return None
 

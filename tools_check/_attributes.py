@@ -127,6 +127,8 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             if origin is not None and run.catalog.returns.get(f"{cls}.{name}") == "registry.Foreign":
                 return _models.made(run, frame, "registry.Foreign", labels, None)
             member_value = labelled(labels, Method("ext", f"{cls}.{name}", with_labels(of(obj), base.labels)))
+            if name == "deps" and "[type]" in obj.fields and not obj.fields["[type]"].is_empty():
+                return obj.fields["[type]"]
             # `RunContext[Deps]`: what the library keeps of the type it was given may be what is read.
             return join(member_value, obj.fields["[type]"]) if "[type]" in obj.fields else member_value
         case "tool":

@@ -141,7 +141,7 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
         labels = flat(receiver) if own else run.source(frame, site, f"{func_node[2]}()", "socket")
         _attributes.stain(run, frame, arg_nodes[0][2], labels)
     if arg_nodes and _spelled.last_name(func_node)[:1].isupper():
-        _spelled.signed_in(run, func, arg_nodes, result)
+        _spelled.signed_in(run, func, arg_nodes, args, result)
     if run.frameworks is not None and arg_nodes:
         _offered.given(run, frame, node, func, args)
     if func_node[0] == "a" and not func.refs - {DATA} and not func.labels:
@@ -248,11 +248,12 @@ def call(run: Run, frame: Frame, func: Value, args: Args, site: int, written: No
         resolved = True
     if not resolved:
         name = written if isinstance(written, str) else dotted(written)
-        unknown = (
-            NO_LABELS
-            if func.is_empty() and is_nested(run, frame)
-            else run.unknown(frame, site, f"{name or 'the call'}()")
-        )
+        if func.is_empty() and is_nested(run, frame):
+            unknown = NO_LABELS
+        elif run.waiting == (frame.module.path, site):  # what somebody is waited for is not computed here
+            unknown = run.source(frame, site, name or "the call", "outside")
+        else:
+            unknown = run.unknown(frame, site, f"{name or 'the call'}()")
         labels = join_labels([args.labels(), unknown])
         out.append(labelled(labels, DATA))
         out.append(callbacks(run, frame, args, site))

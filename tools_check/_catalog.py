@@ -21,6 +21,9 @@ Kind = Literal["source", "own", "pass", "new", "unknown"]
 # What a client is called where a thing keeps one.
 KEPT_CLIENTS: Final = frozenset({"client", "async_client", "aclient", "sdk", "api_wrapper"})
 
+# What a deployment hands to its tools: clients of databases and services as often as settings.
+DEPENDENCY: Final = "pydantic_ai.RunContext.deps."
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,8 @@ class Catalog:
         """
         if entry.kind not in ("pass", "unknown") or entry.listed:
             return False
+        if entry.qname.startswith(DEPENDENCY):
+            return True
         parts = entry.qname.split(".")
         if parts[0] in sys.stdlib_module_names:
             return False
@@ -146,7 +151,8 @@ class Catalog:
         if method[:1].isupper() or qname in library.classes or qname in self.foreign_types:
             return Entry(kind="new", qname=qname, origin=library.origin)
         kind = library.methods if is_method and library.methods else library.default
-        if kind == "pass" and (is_clients_member(qname) or (self.fetches(method) and self.is_of_client(qname))):
+        fetched = self.fetches(method) and (self.is_of_client(qname) or qname.startswith(DEPENDENCY))
+        if kind == "pass" and (is_clients_member(qname) or fetched):
             kind = "source"  # a library that only computes wraps a database or a service all the same
         return Entry(kind=kind, qname=qname, origin=library.origin, returns=self.returns.get(qname))
 

@@ -17,7 +17,7 @@ from tools_check import (
     _outside,
     _types,
 )
-from tools_check._ir import GENERATOR, LAMBDA, Def, Node, walk
+from tools_check._ir import ASYNC, GENERATOR, LAMBDA, Def, Node, dotted, walk
 from tools_check._link import Module
 from tools_check._memo import Kept, Told, Write, keep, tell
 from tools_check._run import MAX_DEPTH, Env, Frame, Run
@@ -27,6 +27,7 @@ from tools_check._values import (
     EMPTY,
     Cls,
     Func,
+    Labels,
     Obj,
     Partial,
     Step,
@@ -34,6 +35,7 @@ from tools_check._values import (
     join,
     labelled,
     of,
+    with_labels,
     without_labels,
 )  # fmt: skip
 
@@ -169,9 +171,35 @@ def declared_result(run: Run, frame: Frame, func: Func, definition: Def) -> Valu
             for child in run.children.get(func.owner, [])[:30]
             if (method := _classes.find_method(run, child, definition.name)) is not None and method.owner != func.owner
         ]
-        for implementation in [*inherited, *implementers(run, func.owner, definition.name)]:
+        found = [*inherited, *implementers(run, func.owner, definition.name)]
+        for implementation in found:
             value = join(value, call_with_types(run, frame, implementation))
+        if not found and run.stack and is_left_open(run, func.owner, definition):
+            value = with_labels(join(value, of(DATA)), left_open(run, frame, func.owner, definition))
     return value
+
+
+NO_WORDS: Final = frozenset({"bool", "int", "float", "None", "NoReturn", "Never"})
+
+
+def is_left_open(run: Run, owner: Cls, definition: Def) -> bool:
+    """Whether a method is one of a protocol, or an abstract one, that gives words: somebody outside writes it."""
+    returns = definition.returns
+    if returns is not None and (dotted(returns) in NO_WORDS or returns == ("k", None)):
+        return False
+    return any((dotted(d) or "").endswith("abstractmethod") for d in definition.decorators) or any(
+        base.rpartition(".")[2] == "Protocol" for base in _classes.mro(run, owner)[1]
+    )
+
+
+def left_open(run: Run, frame: Frame, owner: Cls, definition: Def) -> Labels:
+    """What is waited for, or is called as what brings something in, is somebody else's; of the rest nothing is known."""
+    module = run.project.module(owner.module)
+    name = f"{module.ir.classes[owner.at].name}.{definition.name}" if module is not None else definition.name
+    site = definition.ordinal << 10 | 1023
+    if definition.flags & ASYNC or run.catalog.fetches(definition.name) or run.catalog.is_of_client(name):
+        return run.source(frame, site, name, "outside")
+    return run.unknown(frame, site, f"{name}()")
 
 
 def load_users(run: Run, owner: Cls) -> None:

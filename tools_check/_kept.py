@@ -33,7 +33,9 @@ def put(run: Run, frame: Frame, args: _call.Args, site: int) -> None:
 
 
 # What applications and contexts hold for their handlers, whatever a project puts into it.
-STATES: Final = frozenset({"state", "app_state", "session_state", "bot_data", "user_data", "extensions"})
+STATES: Final = frozenset(
+    {"state", "app_state", "session_state", "bot_data", "user_data", "extensions", "lifespan_context"}
+)
 
 
 def is_kept(node: Node) -> bool:

@@ -215,7 +215,14 @@ def member(run: Run, module_name: str, name: str) -> Value:
                 del run.active[mark]
     if name in ("__name__", "__file__", "__doc__", "__version__", "__path__", "__all__"):
         return CLEAN
-    return EMPTY
+    return of(Ext(run.catalog.resolve(full))) if is_namesake(module, module_name) else EMPTY
+
+
+def is_namesake(module: Module, name: str) -> bool:
+    """Whether a package that lacks a name may be called as a library that has it: `frame/tools/wonder`, where no folder
+    above is a package, is `frame.tools.wonder` in a namespace, and `wonder` is the library that it wraps.
+    """
+    return module.file.is_package and "." not in name and any(n.endswith(f".{name}") for n in module.file.names)
 
 
 def starred(run: Run, module: Module, name: str) -> Iterator[Value]:

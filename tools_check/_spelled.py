@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tools_check import _classes, _fields, _frameworks, _invoke
+from tools_check import _call, _classes, _fields, _frameworks, _invoke
 from tools_check._catalog import KEPT_CLIENTS
 from tools_check._ir import Node, walk
 from tools_check._run import Run, definition_of
@@ -116,16 +116,19 @@ def named(run: Run, called: str, ref: object) -> object:
 # What somebody is given who is to talk to a service: a key to it, or where it is.
 ACCESS: Final = re.compile(
     r"(?:\w*_)?(?:api_?key|api_?token|access_?token|auth_?token|bearer_?token|access_?key|api_?secret|client_?secret|password"
-    r"|credentials?|base_?url|api_?url|server_?url|api_?base|dsn|connection_string)|token|auth|host|endpoint",
+    r"|credentials?|base_?url|api_?url|server_?url|api_?base|dsn|connection_string)|token|auth|host|hostname|ip|port|endpoint",
     re.IGNORECASE,
 )
 
 
-def signed_in(run: Run, func: Value, arguments: tuple[Node, ...], made: Value) -> None:
+def signed_in(run: Run, func: Value, nodes: tuple[Node, ...], args: _call.Args, made: Value) -> None:
     """A thing of a library without a table that is made with a key or an address is a client, whatever its class is."""
     names = {ref.qname for ref in func.refs if isinstance(ref, Ext)}
     fresh = [obj for obj in made.objects() if obj.kind == "ext" and obj.cls in names]
-    if not fresh or not any(is_access(keyword, node) for _, keyword, node in arguments):
+    if not fresh or not (
+        any(ACCESS.fullmatch(name) for name, _ in args.keywords)
+        or any(is_access(keyword, node) for _, keyword, node in nodes)
+    ):
         return
     for obj in fresh:
         if run.catalog.library(str(obj.cls)) is None:

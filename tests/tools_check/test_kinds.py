@@ -129,3 +129,18 @@ def test_a_package_that_is_called_as_a_library_within_a_folder_is_not_that_libra
     )
     assert verdicts(tmp_path) == {"Tools.get": "foreign", "Tools.count": "own"}
     assert verdicts(tmp_path / "frame" / "tools") == {"Tools.get": "foreign", "Tools.count": "own"}
+
+
+def test_a_name_that_a_package_within_a_namespace_lacks_is_the_librarys(tmp_path: Path) -> None:
+    """Without a folder of an installation `wonder` may be the package itself: what it lacks it wraps."""
+    source = INSTALLED.replace("frame.tools", "llama_index.core.tools.tool_spec.base")
+    source = source.replace("import requests", "from wonder import Wonder")
+    source = source.replace("requests.get(url).text", 'Wonder(api_key="key").read(url)')
+    write(
+        tmp_path,
+        {
+            "frame/tools/wonder/__init__.py": "from frame.tools.wonder.base import Tools\n",
+            "frame/tools/wonder/base.py": source,
+        },
+    )
+    assert verdicts(tmp_path) == {"Tools.get": "foreign", "Tools.count": "own"}

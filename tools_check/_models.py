@@ -452,7 +452,9 @@ def validated(run: Run, frame: Frame, ref: Method, args: _call.Args) -> Value:
     run.event(frame, labels)
     out: list[Value] = []
     for cls in sorted_refs(ref.receiver):
-        if isinstance(cls, Cls) and ref.name in ("model_construct", "construct"):
+        if isinstance(cls, Cls) and _classes.is_settings(run, cls):
+            out.append(_classes.typed_instance(run, cls))
+        elif isinstance(cls, Cls) and ref.name in ("model_construct", "construct"):
             out.append(unchecked(run, frame, cls, args))
         elif isinstance(cls, Cls):
             out.append(_construct.validated_instance(run, frame, cls, labels))

@@ -14,9 +14,9 @@ from tools_check import (
     _models,
     _names,
     _offered,
+    _opened,
     _operators,
     _ours,
-    _outside,
     _stdlib,
 )
 from tools_check._ir import Node
@@ -118,7 +118,7 @@ def object_attribute(run: Run, frame: Frame, obj: Obj, base: Value, name: str, s
             if name in _kept.ATTRIBUTES:
                 return _kept.taken(run, frame, of(Method("ext", name, of(obj))), name, site) or EMPTY
             cls = str(obj.cls)
-            if run.catalog.is_clean(cls, name) or (name == "name" and cls in _outside.BUFFERS):
+            if run.catalog.is_clean(cls, name) or (name == "name" and cls in _opened.BUFFERS):
                 return CLEAN
             origin = run.catalog.attribute(cls, name)
             labels = flat(obj.elem)

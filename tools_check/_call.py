@@ -18,6 +18,7 @@ from tools_check import (
     _models,
     _names,
     _offered,
+    _opened,
     _outside,
     _spelled,
 )
@@ -137,7 +138,7 @@ def on_call(run: Run, frame: Frame, node: Node) -> Value:
     result = call(run, frame, func, args, site, func_node)
     if func_node[0] == "a" and func_node[2] in INTO and arg_nodes:
         receiver = _eval.evaluate(run, frame, func_node[1])
-        own = receiver.objects() and all(obj.cls in _outside.BUFFERS for obj in receiver.objects())
+        own = receiver.objects() and all(obj.cls in _opened.BUFFERS for obj in receiver.objects())
         labels = flat(receiver) if own else run.source(frame, site, f"{func_node[2]}()", "socket")
         _attributes.stain(run, frame, arg_nodes[0][2], labels)
     if arg_nodes and _spelled.last_name(func_node)[:1].isupper():

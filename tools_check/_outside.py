@@ -24,6 +24,7 @@ from tools_check import (
     _hooks,
     _models,
     _names,
+    _opened,
     _ours,
     _prompts,
     _shapes,
@@ -39,7 +40,6 @@ from tools_check._values import (
     Cls,
     Ext,
     Func,
-    Labels,
     Method,
     Mod,
     Obj,
@@ -105,7 +105,7 @@ def call(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Val
         _hooks.handed(run, frame, EMPTY, args, labels, site)
     if not run.catalog.is_silent(qname):
         run.event(frame, labels)
-    into_buffers(run, frame, args, labels)
+    _opened.into_buffers(run, frame, args, labels)
     result = [EMPTY if qname.startswith(_shapes.LOOKS_AT) else _call.callbacks(run, frame, args, site)]
     if entry.kind == "new":
         obj = run.new(frame, "ext", entry.returns or qname)
@@ -136,25 +136,6 @@ def class_of_maker(qname: str) -> str | None:
     """The class of which a method makes an instance: `QueryEngine.from_args`, `Store.connect`."""
     owner, _, method = qname.rpartition(".")
     return owner if owner.rpartition(".")[2][:1].isupper() and MAKING.fullmatch(method) else None
-
-
-BUFFERS: Final = frozenset(
-    {"io.StringIO", "io.BytesIO", "tempfile.SpooledTemporaryFile", "tempfile.NamedTemporaryFile",
-     "tempfile.TemporaryFile", "io.TextIOWrapper"}
-)  # fmt: skip
-
-
-def into_buffers(run: Run, frame: Frame, args: _call.Args, labels: Labels) -> None:
-    """What is given to a function together with a buffer may be written into it: `json.dump(data, out)`."""
-    if not labels:
-        return
-    for value in args.values():
-        for obj in value.objects():
-            if obj.kind == "ext" and obj.cls in BUFFERS:
-                run.write(frame, obj, None, labelled(labels))
-            elif obj.kind == "inst" and (write := _classes.find_method(run, obj.cls, "write")) is not None:
-                bound = of(_classes.bind(write, of(obj)))
-                _call.call(run, frame, bound, _call.Args((labelled(labels, DATA),)), _eval.here(frame))
 
 
 def shaped(run: Run, frame: Frame, qname: str, args: _call.Args, site: int) -> Value | None:
@@ -274,9 +255,9 @@ def text(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Valu
 def printed(run: Run, frame: Frame, _name: str, args: _call.Args, site: int) -> Value:
     """`print(...)`: nothing comes back, and what is shown stands in the file that it is given."""
     shown = join_labels([_classes.shown(run, frame, value, site) for value in args.positional])
-    into_buffers(run, frame, args, shown)
+    _opened.into_buffers(run, frame, args, shown)
     if args.get(-1, "file") is None:
-        into_buffers(run, frame, _call.Args(tuple(run.redirected)), shown)
+        _opened.into_buffers(run, frame, _call.Args(tuple(run.redirected)), shown)
     return CLEAN
 
 
@@ -297,7 +278,7 @@ def writer(run: Run, frame: Frame, name: str, args: _call.Args, _site: int) -> V
 def written(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
     """`csv.writer(file).writerow(row)`."""
     files = [obj.fields.get("[file]", EMPTY) for obj in receiver.objects()]
-    into_buffers(run, frame, _call.Args(tuple(files)), args.labels())
+    _opened.into_buffers(run, frame, _call.Args(tuple(files)), args.labels())
     return CLEAN
 
 
@@ -359,51 +340,6 @@ def partial(_run: Run, _frame: Frame, _name: str, args: _call.Args, _site: int) 
     if not args.positional:
         return EMPTY
     return of(Partial(args.positional[0], args.positional[1:], args.keywords))
-
-
-def opened(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
-    """`open(path, mode)`: a file that is only written gives nothing back."""
-    return open_path(run, frame, name, args.get(0, "file") or EMPTY, args.get(1, "mode"), site)
-
-
-def open_path(run: Run, frame: Frame, name: str, path: Value, mode: Value | None, site: int) -> Value:
-    modes = mode.strings() if mode is not None and mode.exact else ["r"] if mode is None else ["?"]
-    obj = run.new(frame, "ext", "io.IOBase")
-    if _beside.packaged(path) and any(not m.startswith("r") or "+" in m for m in modes):
-        _beside.rewritten(run, frame)
-    if all(m and m[0] in "wax" and "+" not in m for m in modes) or _beside.came_with_code(run, frame, path):
-        obj.cls = "io.Written"
-        return of(obj)
-    labels = run.source(frame, site, f"{name}()" if "." not in name else name.removeprefix("builtins."), "file")
-    run.event(frame, labels)
-    return labelled(labels, obj)
-
-
-def process(run: Run, frame: Frame, name: str, args: _call.Args, site: int) -> Value:
-    """`subprocess.run` and its kin: what is not captured does not come back."""
-    captured = args.dstar is not None
-    for keyword, value in args.keywords:
-        if keyword == "capture_output":
-            captured = captured or not (value.exact and value.consts == frozenset({("bool", False)}))
-        elif keyword in ("stdout", "stderr"):
-            drained = all(
-                isinstance(r, Ext) and r.qname.endswith(("DEVNULL", "sys.stdout", "sys.stderr"))
-                for r in sorted_refs(value)
-            )
-            captured = captured or (not (value.refs and drained) and not (value.exact and not value.refs))
-    short = name.rpartition(".")[2]
-    if name.startswith("subprocess.Popen") or short.startswith("create_subprocess"):
-        cls = "subprocess.Popen" if name.startswith("subprocess") else "asyncio.subprocess.Process"
-    else:
-        cls = "subprocess.CompletedProcess"
-    obj = run.new(frame, "ext", cls)
-    if not captured and short not in ("check_output", "getoutput"):
-        obj.cls = "subprocess.Uncaptured"
-        return of(obj)
-    labels = run.source(frame, site, name, "subprocess")
-    run.event(frame, labels)
-    into_buffers(run, frame, _call.Args(tuple(v for k, v in args.keywords if k in ("stdout", "stderr"))), labels)
-    return labelled(labels, obj)
 
 
 def super_(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -> Value:
@@ -503,23 +439,6 @@ def literals(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int) -
     first = args.get(0, "tp") or EMPTY
     obj.elem = Value(first.labels, frozenset({DATA}), first.consts, exact=bool(first.consts))
     return of(obj)
-
-
-def path_open(run: Run, frame: Frame, name: str, receiver: Value, args: _call.Args, site: int) -> Value:
-    return open_path(run, frame, name, receiver, args.get(0, "mode"), site)
-
-
-def path_read(run: Run, frame: Frame, name: str, receiver: Value, _args: _call.Args, site: int) -> Value:
-    """`Path.read_text()`, `iterdir()` and their kin: foreign unless the file came with the code."""
-    if _beside.came_with_code(run, frame, receiver):
-        return CLEAN
-    labels = run.source(frame, site, name, "file")
-    if name not in run.catalog.quiet:
-        run.event(frame, labels)
-    short = name.rpartition(".")[2]
-    if short in ("iterdir", "glob", "rglob", "walk"):
-        return labelled(labels, run.new(frame, "ext", "pathlib.Path"))
-    return labelled(labels, DATA)
 
 
 def set_context(run: Run, frame: Frame, _name: str, receiver: Value, args: _call.Args, _site: int) -> Value:
@@ -640,23 +559,23 @@ SPECIAL: Final[dict[str, Special]] = {
     "copy.replace": replaced,
     "functools.partial": partial,
     "functools.partialmethod": partial,
-    "builtins.open": opened,
-    "io.open": opened,
-    "codecs.open": opened,
-    "gzip.open": opened,
-    "bz2.open": opened,
-    "lzma.open": opened,
-    "aiofiles.open": opened,
-    "aiofiles.threadpool.open": opened,
-    "anyio.open_file": opened,
-    "smart_open.open": opened,
-    "fsspec.open": opened,
-    "subprocess.run": process,
-    "subprocess.call": process,
-    "subprocess.check_call": process,
-    "subprocess.Popen": process,
-    "asyncio.create_subprocess_exec": process,
-    "asyncio.create_subprocess_shell": process,
+    "builtins.open": _opened.opened,
+    "io.open": _opened.opened,
+    "codecs.open": _opened.opened,
+    "gzip.open": _opened.opened,
+    "bz2.open": _opened.opened,
+    "lzma.open": _opened.opened,
+    "aiofiles.open": _opened.opened,
+    "aiofiles.threadpool.open": _opened.opened,
+    "anyio.open_file": _opened.opened,
+    "smart_open.open": _opened.opened,
+    "fsspec.open": _opened.opened,
+    "subprocess.run": _opened.process,
+    "subprocess.call": _opened.process,
+    "subprocess.check_call": _opened.process,
+    "subprocess.Popen": _opened.process,
+    "asyncio.create_subprocess_exec": _opened.process,
+    "asyncio.create_subprocess_shell": _opened.process,
     "traceback.format_exc": formatted_traceback,
     "traceback.format_exception": formatted_traceback,
     "sys.exc_info": exc_info,
@@ -714,10 +633,10 @@ SPECIAL_METHODS: Final[dict[str, SpecialMethod]] = {
     "builtins.type.__new__": made_class,
     "builtins.type.__call__": made_anew,
     "builtins.object.__new__": made_anew,
-    "pathlib.Path.open": path_open,
+    "pathlib.Path.open": _opened.path_open,
     "sqlalchemy.MetaData.reflect": reflected,
     **{
-        f"pathlib.Path.{n}": path_read
+        f"pathlib.Path.{n}": _opened.path_read
         for n in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "walk", "readlink")
     },
     **{f"csv.{kind}.{n}": written for kind in ("writer", "DictWriter") for n in ("writerow", "writerows")},

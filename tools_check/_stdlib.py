@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tools_check import _attributes, _call, _classes, _errors, _eval, _hooks, _outside
+from tools_check import _attributes, _call, _classes, _errors, _eval, _hooks, _opened, _outside
 from tools_check._ir import is_node
 from tools_check._run import Frame, Run
 from tools_check._values import (
@@ -196,7 +196,7 @@ def written_as_json(run: Run, frame: Frame, _name: str, args: _call.Args, site: 
         given = _call.Args((of(*things) if things else args.get(0, "obj") or EMPTY,))
         labels.append(flat(_call.call(run, frame, makers, given, site)))
     shown = join_labels(labels)
-    _outside.into_buffers(run, frame, args, shown)
+    _opened.into_buffers(run, frame, args, shown)
     return labelled(shown, DATA)
 
 
@@ -350,7 +350,7 @@ def print_error(run: Run, frame: Frame, _name: str, args: _call.Args, _site: int
     """`traceback.print_exc(file=buffer)`."""
     shown = join_labels([flat(join(v, _errors.causes(v))) for v in (*frame.caught[-1:], *args.positional)])
     into = [value for value in (args.get(-1, "file"), *run.redirected) if value is not None]
-    _outside.into_buffers(run, frame, _call.Args(tuple(into)), shown)
+    _opened.into_buffers(run, frame, _call.Args(tuple(into)), shown)
     return EMPTY
 
 

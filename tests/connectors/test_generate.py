@@ -317,8 +317,8 @@ async def test_a_key_that_comes_back_is_in_no_text_no_log_and_no_audit(
 
     shown = f"{outcome.text}{records!r}{caplog.text}"
     assert "(a secret)" in outcome.text
-    assert TOKEN not in shown
-    assert "4711" not in shown
+    # Not the number alone: how long the call took may hold it.
+    assert not [part for part in (TOKEN, TOKEN[:7], TOKEN[5:]) if part in shown]
 
 
 # -- prompts -------------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ def answer_key(command: str, files: list[SourceFile], options: Options) -> str:
     return work.hexdigest() + checker_digest()
 
 
+@cache
 def checker_digest() -> str:
     """Changes with the checker itself: sizes and times of its own files."""
     own = Path(__file__).parent

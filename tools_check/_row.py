@@ -66,7 +66,13 @@ def order(row: Row) -> tuple[str, int, str, str, str]:
 
 
 HEADS: Final = ("tool", "handler", "style", "declared", "verdict", "from")
-PAST: Final = frozenset({"seam", "prompt"})  # the styles of what is no tool
+# What is no tool: the rule that notes it, its style, and what it says of itself.
+SEAMS: Final = (
+    ("fence-call", "seam", "fenced by hand"),
+    ("prompt-part", "prompt", "a stranger's part"),
+    ("unfenced-prompt", "prompt", "no fence"),
+)
+PAST: Final = frozenset(style for _, style, _ in SEAMS)
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tools_check._analysis import Judged
 from tools_check._config import ConfigError
 from tools_check._facts import Facts, statement_site
 from tools_check._files import shown
-from tools_check._row import Listed, Row
+from tools_check._row import SEAMS, Listed, Row
 from tools_check._run import Noted
 
 
@@ -53,13 +53,6 @@ def declaration(judged: Judged) -> str:
     if value.exact and value.consts:
         return " or ".join(sorted("False" if c == ("bool", False) else repr(c[1]) for c in value.consts))
     return "a function of the input" if value.refs else "computed"
-
-
-SEAMS: Final = (
-    ("fence-call", "seam", "fenced by hand"),
-    ("prompt-part", "prompt", "a stranger's part"),
-    ("unfenced-prompt", "prompt", "no fence"),
-)
 
 
 def seams(facts: Facts) -> list[Row]:

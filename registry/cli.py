@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import asdict, replace
 from difflib import get_close_matches
 from importlib.metadata import version
@@ -48,8 +48,18 @@ from registry._cli_mistake import Unusable, mistake
 __all__ = ["Unusable", "load_attribute", "main", "mistake", "theirs"]
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 ANSWERED, OTHER, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def timeout_option(text: str) -> Callable[[F], F]:
+    """The option `--timeout` of a command that calls tools; `text` says what it bounds."""
+    seconds = click.FloatRange(min=0.1)
+    return click.option(
+        "--timeout", "timeout_s", type=seconds, default=60, show_default=True, metavar="SECONDS", help=text
+    )
+
 
 tools_option = click.option(
     "--tools",
@@ -137,15 +147,7 @@ def catalog(references: Sequence[str], as_json: bool, prose: CatalogProse) -> No
 @main.command()
 @tools_option
 @json_option
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0.1),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for the tool.",
-)
+@timeout_option("How long to wait for the tool.")
 @verbose_option
 @click.argument("name")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
@@ -180,15 +182,7 @@ def call(
 @tools_option
 @json_option
 @click.option("--dry-run", is_flag=True, help="Check the pipeline and print the plan; call nothing.")
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0.1),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="For each step.",
-)
+@timeout_option("For each step.")
 @verbose_option
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("inputs", nargs=-1, metavar="[KEY=VALUE | KEY:=JSON]...")
